@@ -1,0 +1,35 @@
+//! A cheap token that tells long work how much time is left.
+
+use std::time::{Duration, Instant};
+
+/// The deadline of a solve, if it has one. Steps that may take long ask [`Budget::spent`] now and then.
+#[derive(Clone, Copy, Debug)]
+pub struct Budget {
+    start: Instant,
+    deadline: Option<Instant>,
+}
+
+impl Budget {
+    /// Start the clock; `seconds` = 0 means no limit.
+    pub fn start(seconds: f64) -> Self {
+        let start = Instant::now();
+        // A limit beyond what the clock can represent is no limit.
+        let limit = Duration::try_from_secs_f64(seconds).ok().filter(|_| seconds > 0.0);
+        Budget { start, deadline: limit.and_then(|d| start.checked_add(d)) }
+    }
+
+    /// No limit.
+    pub fn unlimited() -> Self {
+        Budget::start(0.0)
+    }
+
+    /// Is there a deadline, and has it passed?
+    pub fn spent(&self) -> bool {
+        self.deadline.is_some_and(|d| Instant::now() >= d)
+    }
+
+    /// Seconds since the start.
+    pub fn seconds(&self) -> f64 {
+        self.start.elapsed().as_secs_f64()
+    }
+}

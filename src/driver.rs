@@ -1,0 +1,309 @@
+//! The one iteration loop of the crate.
+//!
+//! [`Engine`] holds a solver and everything a solve needs from one step to the next. It counts, times, measures, keeps
+//! the best iterate, calls the observer, applies the stop rules in one order (caller, tolerance, stall, time,
+//! iterations) and writes the report. A solver cannot declare itself converged: the measure does.
+
+use crate::error::{refill, Error, Result, Status};
+use crate::metrics::{check_diagonal, Measure, Point};
+use crate::monitor::{Iteration, Monitor, Outcome, Report};
+use crate::problem::Problem;
+use crate::settings::{Choice, Settings, SolverKind};
+use crate::solvers::{build, Progress, Solver, State};
+use crate::Budget;
+
+/// What an observer sees of an iteration.
+pub struct Observation<'a> {
+    /// The record.
+    pub record: Iteration,
+    /// Impulses of this iterate.
+    pub x: &'a [f64],
+    /// Velocities, if this iterate was measured; else those of an earlier one.
+    pub w: &'a [f64],
+}
+
+/// Called once per iteration; true stops the solve.
+pub type Observer<'a> = &'a mut dyn FnMut(&Observation<'_>) -> bool;
+
+/// A solver with its memory, monitor and last result. Serves one solve at a time.
+pub struct Engine {
+    settings: Settings,
+    solver: Box<dyn Solver>,
+    state: State,
+    monitor: Monitor,
+    /// Bounds at the iterate last measured.
+    lo: Vec<f64>,
+    hi: Vec<f64>,
+    /// Energy error of every row at the returned x.
+    row_errors: Vec<f64>,
+    scratch: Vec<f64>,
+    report: Report,
+}
+
+impl Engine {
+    /// A solver with checked settings.
+    pub fn new(settings: Settings) -> Result<Self> {
+        settings.validate()?;
+        Ok(Engine {
+            settings,
+            solver: build(settings.solver),
+            state: State::default(),
+            monitor: Monitor::default(),
+            lo: Vec::new(),
+            hi: Vec::new(),
+            row_errors: Vec::new(),
+            scratch: Vec::new(),
+            report: Report::empty(settings.solver),
+        })
+    }
+
+    /// Change the settings; another kind of solver starts with fresh memory.
+    pub fn set_settings(&mut self, settings: Settings) -> Result<()> {
+        settings.validate()?;
+        if settings.solver != self.settings.solver {
+            self.solver = build(settings.solver);
+        }
+        self.settings = settings;
+        Ok(())
+    }
+
+    /// The settings in force.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The last solve's report.
+    pub fn report(&self) -> &Report {
+        &self.report
+    }
+
+    /// The last solve's history.
+    pub fn history(&self) -> &[Iteration] {
+        self.monitor.history()
+    }
+
+    /// The last solve's impulses.
+    pub fn x(&self) -> &[f64] {
+        &self.state.x
+    }
+
+    /// The last solve's velocities, `A x + b`.
+    pub fn w(&self) -> &[f64] {
+        &self.state.w
+    }
+
+    /// Energy error of every row of the last solve, in joules.
+    pub fn row_errors(&self) -> &[f64] {
+        &self.row_errors
+    }
+
+    /// Solve from `start`, or from x = clamp(0) without one. An `Err` means the call was refused; how good the answer
+    /// is stands in the report. `observer` is asked after every iteration, the starting point included.
+    pub fn solve(&mut self, problem: &Problem, start: Option<&[f64]>, mut observer: Option<Observer<'_>>) -> Result<&Report> {
+        let budget = Budget::start(self.settings.time_limit);
+        self.begin(problem, start)?;
+        let mut report = Report {
+            friction: problem.friction().mode(),
+            rows: problem.len(),
+            energy_scale: self.energy_scale(problem, start.is_some())?,
+            ..Report::empty(self.settings.solver)
+        };
+        let (outcome, iterations) = self.iterate(problem, &budget, &mut report, &mut observer)?;
+        self.finish(problem, &mut report)?;
+        report.outcome = outcome;
+        report.iterations = iterations;
+        report.seconds = budget.seconds();
+        // The returned x is measured afresh; only that decides on "converged".
+        if self.is_solved(report.energy_error, report.energy_scale) {
+            report.outcome = if outcome == Outcome::Stopped { outcome } else { Outcome::Converged };
+        } else if outcome == Outcome::Converged {
+            report.outcome = Outcome::Stalled;
+        }
+        self.report = report;
+        Ok(&self.report)
+    }
+
+    /// Check the call and take memory; the report of the solve before stays until this one has something to say.
+    fn begin(&mut self, problem: &Problem, start: Option<&[f64]>) -> Result<()> {
+        let n = problem.len();
+        problem.check_ready()?;
+        check_diagonal(problem.diagonal())?;
+        if self.settings.choice == Choice::Best(Measure::EnergyExactMass) {
+            return Err(Error::new(
+                Status::Unsupported,
+                format_args!("the exact-mass energy cannot choose iterates, it needs a factorisation for each"),
+            ));
+        }
+        if let Some(start) = start {
+            if start.len() != n {
+                return Err(Error::new(Status::InvalidSize, format_args!("x0 has length {}, expected {n}", start.len())));
+            }
+            if let Some(i) = start.iter().position(|v| !v.is_finite()) {
+                return Err(Error::new(Status::InvalidValue, format_args!("x0[{i}] is {}, it must be finite", start[i])));
+            }
+        }
+        for v in [&mut self.state.w, &mut self.state.x, &mut self.lo, &mut self.hi, &mut self.row_errors] {
+            refill(v, n, 0.0)?;
+        }
+        self.monitor.start(n, &self.settings)?;
+        if let Some(start) = start {
+            self.state.x.copy_from_slice(start);
+        }
+        self.clamp(problem);
+        self.state.w_is_exact = false;
+        self.state.change = 0.0;
+        self.state.set_changes = 0;
+        self.solver.start(problem, &mut self.state, &self.settings)
+    }
+
+    /// Move x into the bounds that hold there; normal rows first, then the friction rows that hang on them.
+    fn clamp(&mut self, problem: &Problem) {
+        for friction in [false, true] {
+            for i in 0..self.state.x.len() {
+                if problem.friction().normal_of(i).is_some() == friction {
+                    let (lo, hi) = problem.bounds_of(i, &self.state.x);
+                    self.state.x[i] = self.state.x[i].max(lo).min(hi);
+                }
+            }
+        }
+    }
+
+    /// Energy error at x = clamp(0). Without a warm start that is the starting point, and is measured there.
+    fn energy_scale(&mut self, problem: &Problem, warm: bool) -> Result<f64> {
+        if !warm {
+            self.measure(problem, 0)?;
+            return Ok(self.monitor.energy());
+        }
+        self.row_errors.copy_from_slice(&self.state.x);
+        self.state.x.fill(0.0);
+        self.clamp(problem);
+        problem.multiply(&self.state.x, &mut self.state.w, &mut self.scratch)?;
+        let scale = Measure::Energy.total(&self.point(problem));
+        self.state.x.copy_from_slice(&self.row_errors);
+        self.measure(problem, 0)?;
+        Ok(scale)
+    }
+
+    /// The loop.
+    fn iterate(
+        &mut self,
+        problem: &Problem,
+        budget: &Budget,
+        report: &mut Report,
+        observer: &mut Option<Observer<'_>>,
+    ) -> Result<(Outcome, usize)> {
+        report.initial_energy_error = self.monitor.energy();
+        let (most, interval) = (self.settings.iterations(), self.settings.interval());
+        let timed = self.settings.time_limit > 0.0 || observer.is_some() || self.settings.history_capacity > 0;
+        let mut progress = Progress::Continue;
+        let mut iteration = 0;
+        loop {
+            let measured = self.state.w_is_exact;
+            let seconds = if timed { budget.seconds() } else { 0.0 };
+            let State { change, set_changes, .. } = self.state;
+            let record = self.monitor.record(iteration, measured, change, set_changes, seconds);
+            if let Some(observer) = observer {
+                if observer(&Observation { record, x: &self.state.x, w: &self.state.w }) {
+                    self.measure(problem, iteration)?;
+                    return Ok((Outcome::Stopped, iteration));
+                }
+            }
+            if measured && self.is_solved(self.monitor.energy(), report.energy_scale) {
+                return Ok((Outcome::Converged, iteration));
+            }
+            if progress == Progress::Stalled || (measured && self.monitor.is_stalled(&self.settings)) {
+                return Ok((Outcome::Stalled, iteration));
+            }
+            if progress == Progress::OutOfTime || budget.spent() {
+                self.measure(problem, iteration)?;
+                return Ok((Outcome::TimeLimit, iteration));
+            }
+            if iteration == most {
+                return Ok((Outcome::IterationLimit, iteration));
+            }
+            progress = self.solver.step(problem, &mut self.state, budget)?;
+            iteration += usize::from(progress != Progress::OutOfTime);
+            // A sweep that changed less than the tolerance may have arrived: look before the interval is over.
+            let arrived = self.state.change <= self.tolerance(report.energy_scale);
+            if iteration % interval == 0 || iteration == most || progress != Progress::Continue || arrived {
+                self.measure(problem, iteration)?;
+            }
+        }
+    }
+
+    /// Measure the iterate, unless it has been: exact w, bounds there, best iterate.
+    fn measure(&mut self, problem: &Problem, iteration: usize) -> Result<()> {
+        if !self.state.w_is_exact {
+            problem.multiply(&self.state.x, &mut self.state.w, &mut self.scratch)?;
+            self.state.w_is_exact = true;
+        }
+        problem.bounds_at(&self.state.x, &mut self.lo, &mut self.hi);
+        let Engine { state, lo, hi, monitor, settings, .. } = self;
+        let at = Point { diagonal: problem.diagonal(), x: &state.x, w: &state.w, lo, hi };
+        monitor.measured(iteration, &at, settings);
+        Ok(())
+    }
+
+    /// The current iterate as a point to measure; evaluates the bounds there.
+    fn point<'a>(&'a mut self, problem: &'a Problem) -> Point<'a> {
+        problem.bounds_at(&self.state.x, &mut self.lo, &mut self.hi);
+        Point { diagonal: problem.diagonal(), x: &self.state.x, w: &self.state.w, lo: &self.lo, hi: &self.hi }
+    }
+
+    fn tolerance(&self, scale: f64) -> f64 {
+        self.settings.energy_tolerance.max(self.settings.relative_tolerance * scale)
+    }
+
+    fn is_solved(&self, energy: f64, scale: f64) -> bool {
+        energy <= self.tolerance(scale)
+    }
+
+    /// Put the chosen iterate into `state`, inside its bounds where that costs nothing, and measure it afresh.
+    fn finish(&mut self, problem: &Problem, report: &mut Report) -> Result<()> {
+        report.best_iteration = self.monitor.best_iteration();
+        report.measurements = self.monitor.measurements();
+        report.set_changes = self.monitor.set_changes();
+        self.state.x.copy_from_slice(self.monitor.best_x());
+        if self.settings.choice != Choice::Last {
+            self.clamp(problem);
+        }
+        problem.multiply(&self.state.x, &mut self.state.w, &mut self.scratch)?;
+        report.set_errors(&self.point(problem));
+        if report.energy_error > self.monitor.energy() && self.state.x != self.monitor.best_x() {
+            self.state.x.copy_from_slice(self.monitor.best_x());
+            problem.multiply(&self.state.x, &mut self.state.w, &mut self.scratch)?;
+            report.set_errors(&self.point(problem));
+        }
+        let mut rows = std::mem::take(&mut self.row_errors);
+        self.point(problem).rows(Measure::Energy, &mut rows);
+        self.row_errors = rows;
+        Ok(())
+    }
+
+    /// The rows of largest energy error in the last solve, worst first; rows without error are left out. Returns how
+    /// many were written.
+    pub fn worst_rows(&self, rows: &mut [i32], errors: &mut [f64]) -> usize {
+        let most = rows.len().min(errors.len());
+        let mut count = 0;
+        for (i, &e) in self.row_errors.iter().enumerate().filter(|(_, &e)| e > 0.0) {
+            // Insertion into a short sorted list.
+            let mut at = count;
+            while at > 0 && errors[at - 1] < e {
+                at -= 1;
+            }
+            if at == most {
+                continue;
+            }
+            count = (count + 1).min(most);
+            rows.copy_within(at..count - 1, at + 1);
+            errors.copy_within(at..count - 1, at + 1);
+            (rows[at], errors[at]) = (i as i32, e);
+        }
+        count
+    }
+
+    /// Which solver this is.
+    pub fn kind(&self) -> SolverKind {
+        self.settings.solver
+    }
+}

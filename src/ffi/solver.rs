@@ -1,0 +1,264 @@
+//! `mlcp_solver`: a solver with its memory, from one step to the next.
+
+use super::guard::{expect_len, guard, out, remember, slice, slice_mut};
+use super::handle::{Exclusive, Handle};
+use super::problem::{mlcp_problem, read};
+use super::types::{check_struct_size, mlcp_callback, mlcp_iteration, mlcp_report, mlcp_settings};
+use crate::driver::{Engine, Observation};
+use crate::error::{Error, Result, Status};
+use crate::settings::Settings;
+use libc::c_void;
+
+/// A solver. It serves one thread at a time; use one per thread. Everything it reports is about its last solve.
+pub struct mlcp_solver(Handle<Inner>);
+
+struct Inner {
+    engine: Engine,
+    callback: mlcp_callback,
+    user_data: *mut c_void,
+}
+
+unsafe fn take<'a>(solver: *const mlcp_solver) -> Result<Exclusive<'a, Inner>> {
+    match unsafe { solver.as_ref() } {
+        Some(solver) => solver.0.exclusive("solver"),
+        None => Err(Error::new(Status::NullArgument, format_args!("solver is NULL"))),
+    }
+}
+
+/// Free a handle that is not in use. Poisoned ones may be freed too.
+pub(super) unsafe fn destroy<H, T>(handle: *mut H, inside: impl Fn(&H) -> &Handle<T>, name: &str) {
+    let Some(alive) = (unsafe { handle.as_ref() }) else { return };
+    match inside(alive).exclusive(name) {
+        Err(error) if error.status() == Status::Busy => remember(&error),
+        held => {
+            drop(held);
+            // SAFETY: made by Box::into_raw in the create function; the caller gives it up.
+            guard(|| {
+                drop(unsafe { Box::from_raw(handle) });
+                Ok(())
+            });
+        }
+    }
+}
+
+/// Create a solver.
+///
+/// settings: NULL for the defaults, or a struct filled by mlcp_settings_init. out_solver: receives the handle, to be
+/// given to mlcp_solver_destroy. Returns INVALID_SIZE, INVALID_VALUE naming the field. Any thread. Allocates. Since 0.1.
+#[no_mangle]
+pub unsafe extern "C" fn mlcp_solver_create(
+    settings: *const mlcp_settings,
+    out_solver: *mut *mut mlcp_solver,
+) -> Status {
+    guard(|| {
+        let out_solver = unsafe { out(out_solver, "out_solver") }?;
+        let settings = match unsafe { settings.as_ref() } {
+            Some(settings) => Settings::try_from(settings)?,
+            None => Settings::default(),
+        };
+        let inner = Inner { engine: Engine::new(settings)?, callback: None, user_data: std::ptr::null_mut() };
+        *out_solver = Box::into_raw(Box::new(mlcp_solver(Handle::new(inner))));
+        Ok(())
+    })
+}
+
+/// Destroy a solver; NULL is ignored.
+///
+/// A solver that is solving (a call from its own callback) is not destroyed; mlcp_last_error then says so. Since 0.1.
+#[no_mangle]
+pub unsafe extern "C" fn mlcp_solver_destroy(solver: *mut mlcp_solver) {
+    unsafe { destroy(solver, |s| &s.0, "solver") }
+}
+
+/// Change the settings; takes effect with the next solve. Another solver kind starts with fresh memory.
+///
+/// settings: filled by mlcp_settings_init. Returns INVALID_SIZE, INVALID_VALUE naming the field; the old settings then
+/// stay. Since 0.1.
+#[no_mangle]
+pub unsafe extern "C" fn mlcp_solver_set_settings(solver: *mut mlcp_solver, settings: *const mlcp_settings) -> Status {
+    guard(|| {
+        let mut inner = unsafe { take(solver) }?;
+        let settings = unsafe { slice(settings, 1, "settings") }?;
+        inner.engine.set_settings(Settings::try_from(&settings[0])?)
+    })
+}
+
+/// Read the settings in force.
+///
+/// out_settings: a struct initialised by mlcp_settings_init. Returns INVALID_SIZE. Since 0.1.
+#[no_mangle]
+pub unsafe extern "C" fn mlcp_solver_get_settings(
+    solver: *const mlcp_solver,
+    out_settings: *mut mlcp_settings,
+) -> Status {
+    guard(|| {
+        let inner = unsafe { take(solver) }?;
+        let out_settings = unsafe { out(out_settings, "out_settings") }?;
+        check_struct_size::<mlcp_settings>("out_settings.struct_size", out_settings.struct_size)?;
+        *out_settings = mlcp_settings::from(inner.engine.settings());
+        Ok(())
+    })
+}
+
+/// Set the function called after every iteration; NULL for none.
+///
+/// user_data is passed through and never read; it must live as long as it is set. Since 0.1.
+#[no_mangle]
+pub unsafe extern "C" fn mlcp_solver_set_callback(
+    solver: *mut mlcp_solver,
+    callback: mlcp_callback,
+    user_data: *mut c_void,
+) -> Status {
+    guard(|| {
+        let mut inner = unsafe { take(solver) }?;
+        inner.callback = callback;
+        inner.user_data = user_data;
+        Ok(())
+    })
+}
+
+/// Solve a problem and return the best iterate.
+///
+/// x0: starting impulses (N s), one per row, for example last step's; NULL with length 0 to start from x = clamp(0). It is
+/// moved into the bounds first. out_x: receives one finite impulse per row, never worse than the start under the chosen
+/// measure; may be the same buffer as x0. out_report: NULL, or a struct initialised by mlcp_report_init.
+/// Returns MLCP_STATUS_OK also when the tolerance was not reached: what was achieved is the report's outcome and errors.
+/// Else UNSUPPORTED, NO_ENERGY, INVALID_STATE, INVALID_SIZE, INVALID_VALUE, BUSY; out_x and out_report are then untouched.
+/// Allocates only when a problem is larger than any before. Since 0.1.
+#[no_mangle]
+pub unsafe extern "C" fn mlcp_solver_solve(
+    solver: *mut mlcp_solver,
+    problem: *const mlcp_problem,
+    x0: *const f64,
+    x0_len: usize,
+    out_x: *mut f64,
+    out_x_len: usize,
+    out_report: *mut mlcp_report,
+) -> Status {
+    guard(|| {
+        let mut inner = unsafe { take(solver) }?;
+        let problem = unsafe { read(problem) }?;
+        let n = problem.problem.len();
+        let start = unsafe { super::guard::optional(x0, x0_len, "x0") }?;
+        expect_len("out_x", out_x_len, n)?;
+        // Looked at now, so that nothing can fail after the solve; written only then, because x0 may be the same buffer.
+        unsafe { slice(out_x as *const f64, out_x_len, "out_x") }?;
+        if let Some(report) = unsafe { out_report.as_ref() } {
+            check_struct_size::<mlcp_report>("out_report.struct_size", report.struct_size)?;
+        }
+        let Inner { engine, callback, user_data } = &mut *inner;
+        match *callback {
+            None => engine.solve(&problem.problem, start, None)?,
+            Some(function) => {
+                let mut observer = |seen: &Observation<'_>| {
+                    let mut record = mlcp_iteration::from(&seen.record);
+                    (record.x, record.w, record.n) = (seen.x.as_ptr(), seen.w.as_ptr(), n);
+                    unsafe { function(&record, *user_data) != 0 }
+                };
+                engine.solve(&problem.problem, start, Some(&mut observer))?
+            }
+        };
+        unsafe { slice_mut(out_x, out_x_len, "out_x") }?.copy_from_slice(engine.x());
+        if let Some(report) = unsafe { out_report.as_mut() } {
+            *report = mlcp_report::from(engine.report());
+        }
+        Ok(())
+    })
+}
+
+/// The last solve's report again.
+///
+/// out_report: a struct initialised by mlcp_report_init. Returns INVALID_SIZE. Since 0.1.
+#[no_mangle]
+pub unsafe extern "C" fn mlcp_solver_get_report(solver: *const mlcp_solver, out_report: *mut mlcp_report) -> Status {
+    guard(|| {
+        let inner = unsafe { take(solver) }?;
+        let out_report = unsafe { out(out_report, "out_report") }?;
+        check_struct_size::<mlcp_report>("out_report.struct_size", out_report.struct_size)?;
+        *out_report = mlcp_report::from(inner.engine.report());
+        Ok(())
+    })
+}
+
+/// Velocities w = A x + b of the last solve, in m/s or rad/s.
+///
+/// out_w: exactly one double per row of that solve. Returns INVALID_SIZE. Since 0.1.
+#[no_mangle]
+pub unsafe extern "C" fn mlcp_solver_get_w(solver: *const mlcp_solver, out_w: *mut f64, out_w_len: usize) -> Status {
+    guard(|| unsafe { copy_out(take(solver)?.engine.w(), out_w, out_w_len, "out_w") })
+}
+
+/// Energy error of every row of the last solve, in joules; they add up to the report's energy_error.
+///
+/// out_row_errors: exactly one double per row of that solve. Returns INVALID_SIZE. Since 0.1.
+#[no_mangle]
+pub unsafe extern "C" fn mlcp_solver_get_row_errors(
+    solver: *const mlcp_solver,
+    out_row_errors: *mut f64,
+    out_row_errors_len: usize,
+) -> Status {
+    guard(|| unsafe { copy_out(take(solver)?.engine.row_errors(), out_row_errors, out_row_errors_len, "out_row_errors") })
+}
+
+/// The rows with the largest energy errors of the last solve, worst first: which contact or joint is wrong.
+///
+/// out_rows, out_errors: room for the row numbers and their errors in joules, of equal length. out_count: receives how many
+/// were written; rows without error are left out. Returns INVALID_SIZE. Since 0.1.
+#[no_mangle]
+pub unsafe extern "C" fn mlcp_solver_get_worst_rows(
+    solver: *const mlcp_solver,
+    out_rows: *mut i32,
+    out_rows_len: usize,
+    out_errors: *mut f64,
+    out_errors_len: usize,
+    out_count: *mut usize,
+) -> Status {
+    guard(|| {
+        let inner = unsafe { take(solver) }?;
+        let out_count = unsafe { out(out_count, "out_count") }?;
+        expect_len("out_errors", out_errors_len, out_rows_len)?;
+        let rows = unsafe { slice_mut(out_rows, out_rows_len, "out_rows") }?;
+        let errors = unsafe { slice_mut(out_errors, out_errors_len, "out_errors") }?;
+        *out_count = inner.engine.worst_rows(rows, errors);
+        Ok(())
+    })
+}
+
+/// Number of records in the last solve's history; 0 for NULL or a solver in use. Since 0.1.
+#[no_mangle]
+pub unsafe extern "C" fn mlcp_solver_history_len(solver: *const mlcp_solver) -> usize {
+    let mut len = 0;
+    guard(|| {
+        len = unsafe { take(solver) }?.engine.history().len();
+        Ok(())
+    });
+    len
+}
+
+/// One record of the last solve's history; index 0 is the starting point.
+///
+/// out_iteration: a struct initialised by mlcp_iteration_init. Returns INVALID_INDEX, INVALID_SIZE. Since 0.1.
+#[no_mangle]
+pub unsafe extern "C" fn mlcp_solver_get_history(
+    solver: *const mlcp_solver,
+    index: usize,
+    out_iteration: *mut mlcp_iteration,
+) -> Status {
+    guard(|| {
+        let inner = unsafe { take(solver) }?;
+        let out_iteration = unsafe { out(out_iteration, "out_iteration") }?;
+        check_struct_size::<mlcp_iteration>("out_iteration.struct_size", out_iteration.struct_size)?;
+        let history = inner.engine.history();
+        let record = history.get(index).ok_or_else(|| {
+            Error::new(Status::InvalidIndex, format_args!("index is {index}, the history has {} records", history.len()))
+        })?;
+        *out_iteration = mlcp_iteration::from(record);
+        Ok(())
+    })
+}
+
+unsafe fn copy_out(values: &[f64], out: *mut f64, out_len: usize, name: &str) -> Result<()> {
+    expect_len(name, out_len, values.len())?;
+    unsafe { slice_mut(out, out_len, name) }?.copy_from_slice(values);
+    Ok(())
+}

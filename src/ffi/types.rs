@@ -1,0 +1,287 @@
+//! Structs that cross the boundary. `struct_size` first, append-only.
+
+use super::guard::out;
+use crate::error::{Error, Result, Status};
+use crate::metrics::Measure;
+use crate::monitor::{Iteration, Report};
+use crate::settings::{Choice, Settings, SolverKind};
+use libc::c_void;
+use std::mem::size_of;
+
+/// What to do in a solve. Fill it with mlcp_settings_init, then change what you like.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct mlcp_settings {
+    /// Size of this struct in bytes, set by mlcp_settings_init.
+    pub struct_size: usize,
+    /// Which solver: an mlcp_solver_kind. Default MLCP_SOLVER_KIND_BPP.
+    pub solver: i32,
+    /// Which iterate to return: the best under this mlcp_measure (default MLCP_MEASURE_ENERGY), or MLCP_CHOICE_LAST.
+    pub choice: i32,
+    /// Iteration budget. 0: the solver's default (200 pivots, 1000 sweeps).
+    pub max_iterations: i32,
+    /// Iterations between exact error measurements. 0: the solver's default (1 for pivots, 32 for sweeps).
+    pub check_interval: i32,
+    /// Measurements without progress after which the solve counts as stalled. 0: the solver's default.
+    pub stall_window: i32,
+    /// Iteration records kept for mlcp_solver_get_history; longer runs are thinned evenly. 0: none. Default 128.
+    pub history_capacity: i32,
+    /// Wall-clock budget in seconds, also checked inside long factorisations. 0: no limit.
+    pub time_limit: f64,
+    /// Converged when the energy error is at most this, in joules. Default 1e-18. 0: only the relative test counts.
+    pub energy_tolerance: f64,
+    /// Converged when the energy error is at most this fraction of that at x = clamp(0). Default 1e-10. 0: only the
+    /// absolute test counts.
+    pub relative_tolerance: f64,
+    /// Fraction by which the best error must fall within stall_window measurements. Default 0.01.
+    pub stall_decrease: f64,
+    /// Relaxation of the sweeps, in (0, 2). Default 1; above 1 over-relaxes (projected SOR).
+    pub relaxation: f64,
+}
+
+/// What a solve achieved. All errors are those of the returned x, measured afresh from w = A x + b.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct mlcp_report {
+    /// Size of this struct in bytes, set by mlcp_report_init.
+    pub struct_size: usize,
+    /// How the solve ended: an mlcp_outcome.
+    pub outcome: i32,
+    /// Which solver ran: an mlcp_solver_kind.
+    pub solver: i32,
+    /// How friction bounds were read: an mlcp_friction_mode.
+    pub friction_mode: i32,
+    /// Rows of the problem.
+    pub rows: i32,
+    /// Iterations done.
+    pub iterations: i32,
+    /// Iteration the returned x comes from; 0: the starting point.
+    pub best_iteration: i32,
+    /// How often the error was measured.
+    pub measurements: i32,
+    /// Changes of rows between bound and free, added up over all iterations.
+    pub set_changes: i32,
+    /// Wall-clock time in seconds.
+    pub seconds: f64,
+    /// Energy error in joules.
+    pub energy_error: f64,
+    /// Energy error over energy_scale, no unit. 0 when the error is 0.
+    pub relative_energy_error: f64,
+    /// Energy error at x = clamp(0), the problem's own scale, in joules.
+    pub energy_scale: f64,
+    /// Energy error at the starting point, in joules.
+    pub initial_energy_error: f64,
+    /// Fischer-Burmeister residual; mixes N s and m/s.
+    pub fischer_burmeister: f64,
+    /// Natural residual; mixes N s and m/s.
+    pub natural: f64,
+    /// Half the squared Fischer-Burmeister residual; mixed units.
+    pub merit: f64,
+    /// Penalised Fischer-Burmeister residual; mixed units.
+    pub penalized: f64,
+    /// Duality gap in joules; +inf where a row without a bound on that side moves.
+    pub duality_gap: f64,
+}
+
+/// One iteration, as a callback and mlcp_solver_get_history see it.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct mlcp_iteration {
+    /// Size of this struct in bytes.
+    pub struct_size: usize,
+    /// 0 is the starting point.
+    pub iteration: i32,
+    /// 1: the errors were measured at this iterate; 0: they are those of the last one that was.
+    pub measured: i32,
+    /// Rows that changed between bound and free.
+    pub set_changes: i32,
+    /// Always 0.
+    pub reserved: i32,
+    /// Energy error in joules.
+    pub energy_error: f64,
+    /// Error under the measure that chooses the returned iterate.
+    pub error: f64,
+    /// Least such error so far.
+    pub best_error: f64,
+    /// Energy of this iteration's change of x, 1/2 sum a_ii dx_i^2, in joules.
+    pub change: f64,
+    /// Seconds since the solve began.
+    pub seconds: f64,
+    /// Impulses, n of them. Valid during the callback only; NULL in the history.
+    pub x: *const f64,
+    /// Velocities A x + b, n of them, if measured is 1. Valid during the callback only; NULL in the history.
+    pub w: *const f64,
+    /// Length of x and w.
+    pub n: usize,
+}
+
+/// Called after every iteration, the starting point included; non-zero stops the solve. It runs on the solving thread,
+/// may read other handles, and must neither throw nor longjmp. Calls on the solver itself, and changes to the problem
+/// being solved, answer MLCP_STATUS_BUSY.
+pub type mlcp_callback =
+    Option<unsafe extern "C" fn(iteration: *const mlcp_iteration, user_data: *mut c_void) -> i32>;
+
+/// Fill `settings` with the defaults.
+///
+/// struct_size: pass sizeof(mlcp_settings). Returns INVALID_SIZE for a size this library does not know. Any thread;
+/// allocates nothing. Since 0.1.
+#[no_mangle]
+pub unsafe extern "C" fn mlcp_settings_init(settings: *mut mlcp_settings, struct_size: usize) -> Status {
+    super::guard(|| {
+        let settings = unsafe { out(settings, "settings") }?;
+        check_struct_size::<mlcp_settings>("struct_size", struct_size)?;
+        *settings = mlcp_settings::from(&Settings::default());
+        Ok(())
+    })
+}
+
+/// Prepare a report to be filled by mlcp_solver_solve or mlcp_solver_get_report.
+///
+/// struct_size: pass sizeof(mlcp_report). Returns INVALID_SIZE for a size this library does not know. Any thread;
+/// allocates nothing. Since 0.1.
+#[no_mangle]
+pub unsafe extern "C" fn mlcp_report_init(report: *mut mlcp_report, struct_size: usize) -> Status {
+    super::guard(|| {
+        let report = unsafe { out(report, "report") }?;
+        check_struct_size::<mlcp_report>("struct_size", struct_size)?;
+        *report = mlcp_report::from(&Report::empty(Settings::default().solver));
+        Ok(())
+    })
+}
+
+/// Prepare a record to be filled by mlcp_solver_get_history.
+///
+/// struct_size: pass sizeof(mlcp_iteration). Returns INVALID_SIZE for a size this library does not know. Any thread;
+/// allocates nothing. Since 0.1.
+#[no_mangle]
+pub unsafe extern "C" fn mlcp_iteration_init(iteration: *mut mlcp_iteration, struct_size: usize) -> Status {
+    super::guard(|| {
+        let iteration = unsafe { out(iteration, "iteration") }?;
+        check_struct_size::<mlcp_iteration>("struct_size", struct_size)?;
+        *iteration = mlcp_iteration::from(&Iteration::default());
+        Ok(())
+    })
+}
+
+/// Refuse a struct that was not initialised, or by a header this library does not match.
+pub(super) fn check_struct_size<T>(name: &str, found: usize) -> Result<()> {
+    let known = size_of::<T>();
+    if found == known {
+        return Ok(());
+    }
+    let why = if found == 0 {
+        "call the _init function first"
+    } else if found > known {
+        "the header is newer than the library"
+    } else {
+        "the struct was not initialised"
+    };
+    Err(Error::new(Status::InvalidSize, format_args!("{name} is {found}, expected {known}: {why}")))
+}
+
+impl From<&Settings> for mlcp_settings {
+    fn from(s: &Settings) -> Self {
+        mlcp_settings {
+            struct_size: size_of::<mlcp_settings>(),
+            solver: s.solver as i32,
+            choice: match s.choice {
+                Choice::Best(measure) => measure as i32,
+                Choice::Last => -1,
+            },
+            max_iterations: count(s.max_iterations),
+            check_interval: count(s.check_interval),
+            stall_window: count(s.stall_window),
+            history_capacity: count(s.history_capacity),
+            time_limit: s.time_limit,
+            energy_tolerance: s.energy_tolerance,
+            relative_tolerance: s.relative_tolerance,
+            stall_decrease: s.stall_decrease,
+            relaxation: s.relaxation,
+        }
+    }
+}
+
+impl TryFrom<&mlcp_settings> for Settings {
+    type Error = Error;
+
+    fn try_from(s: &mlcp_settings) -> Result<Settings> {
+        check_struct_size::<mlcp_settings>("settings.struct_size", s.struct_size)?;
+        let number = |name: &str, value: i32| {
+            Error::new(Status::InvalidValue, format_args!("settings.{name} is {value}, which names none"))
+        };
+        let not_negative = |name: &str, value: i32| {
+            usize::try_from(value).map_err(|_| {
+                Error::new(Status::InvalidValue, format_args!("settings.{name} is {value}, it must be >= 0"))
+            })
+        };
+        let settings = Settings {
+            solver: SolverKind::from_number(s.solver).ok_or_else(|| number("solver", s.solver))?,
+            choice: match s.choice {
+                -1 => Choice::Last,
+                other => Choice::Best(Measure::from_number(other).ok_or_else(|| number("choice", other))?),
+            },
+            max_iterations: not_negative("max_iterations", s.max_iterations)?,
+            check_interval: not_negative("check_interval", s.check_interval)?,
+            stall_window: not_negative("stall_window", s.stall_window)?,
+            history_capacity: not_negative("history_capacity", s.history_capacity)?,
+            time_limit: s.time_limit,
+            energy_tolerance: s.energy_tolerance,
+            relative_tolerance: s.relative_tolerance,
+            stall_decrease: s.stall_decrease,
+            relaxation: s.relaxation,
+        };
+        settings.validate()?;
+        Ok(settings)
+    }
+}
+
+impl From<&Report> for mlcp_report {
+    fn from(r: &Report) -> Self {
+        mlcp_report {
+            struct_size: size_of::<mlcp_report>(),
+            outcome: r.outcome as i32,
+            solver: r.solver as i32,
+            friction_mode: r.friction as i32,
+            rows: count(r.rows),
+            iterations: count(r.iterations),
+            best_iteration: count(r.best_iteration),
+            measurements: count(r.measurements),
+            set_changes: count(r.set_changes),
+            seconds: r.seconds,
+            energy_error: r.energy_error,
+            relative_energy_error: r.relative_energy(),
+            energy_scale: r.energy_scale,
+            initial_energy_error: r.initial_energy_error,
+            fischer_burmeister: r.fischer_burmeister,
+            natural: r.natural,
+            merit: r.merit,
+            penalized: r.penalized,
+            duality_gap: r.duality_gap,
+        }
+    }
+}
+
+impl From<&Iteration> for mlcp_iteration {
+    fn from(i: &Iteration) -> Self {
+        mlcp_iteration {
+            struct_size: size_of::<mlcp_iteration>(),
+            iteration: count(i.iteration),
+            measured: i32::from(i.measured),
+            set_changes: count(i.set_changes),
+            reserved: 0,
+            energy_error: i.energy_error,
+            error: i.error,
+            best_error: i.best_error,
+            change: i.change,
+            seconds: i.seconds,
+            x: std::ptr::null(),
+            w: std::ptr::null(),
+            n: 0,
+        }
+    }
+}
+
+/// A count for C; beyond i32 it saturates.
+fn count(n: usize) -> i32 {
+    i32::try_from(n).unwrap_or(i32::MAX)
+}

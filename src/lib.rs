@@ -1,0 +1,47 @@
+//! **libmlcp**: contact and friction, solved step by step, with the error in joules.
+//!
+//! # The problem
+//! Find impulses `x` (N·s) and velocities `w` (m/s, or rad/s with N·m·s) with
+//!
+//! ```text
+//! w = A x + b,   lo <= x <= hi,   x = lo  =>  w >= 0
+//!                                 x = hi  =>  w <= 0
+//!                            lo < x < hi  =>  w  = 0
+//! ```
+//!
+//! An infinite bound is absent; both infinite: a joint row; `lo = hi`: a fixed row, any `w` is right. In mechanics
+//! `A = J M⁻¹ Jᵀ + C` is symmetric positive semidefinite, usually singular, and `b` need not lie in its range.
+//! Engines that write `A x = b + w` (Bullet, ODE, DART) pass `-b`. A friction row may take its bounds from a normal
+//! row: `|x_i| <= mu_i max(x_normal, 0)`.
+//!
+//! # The map
+//! - [`problem`]: what to solve. One operator (dense, CSR or two-body Jacobian rows), b, bounds, friction.
+//! - [`metrics`]: how wrong an x is, row by row; pure functions.
+//! - [`solvers`]: one file each; a solver is `start` and `step`, and never judges itself.
+//! - [`monitor`]: records, best iterate, stop rules, history.
+//! - [`driver`]: the one iteration loop.
+//! - [`linalg`]: factorisations; knows no complementarity.
+//! - [`ffi`]: the C ABI; the only place with `unsafe`.
+//!
+//! Uses point one way: `linalg ← problem ← metrics ← monitor ← driver ← ffi`, `problem ← solvers ← driver`.
+//! `tests/architecture.rs` holds them to it.
+
+mod budget;
+mod error;
+mod settings;
+
+pub mod driver;
+pub mod ffi;
+pub mod linalg;
+pub mod metrics;
+pub mod monitor;
+pub mod problem;
+pub mod solvers;
+
+pub use budget::Budget;
+pub use driver::Engine;
+pub use error::{Error, Result, Status};
+pub use metrics::Measure;
+pub use monitor::{Iteration, Outcome, Report};
+pub use problem::{FrictionMode, Problem, Triangle};
+pub use settings::{Choice, Settings, SolverKind};

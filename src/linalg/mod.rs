@@ -1,0 +1,27 @@
+//! Factorisations for the solvers. Nothing here knows about complementarity.
+//!
+//! Both factorisations keep their memory from one use to the next and look at the deadline while they work.
+
+mod block_cholesky;
+mod dense_cholesky;
+
+pub use block_cholesky::{Block, BlockCholesky};
+pub use dense_cholesky::DenseCholesky;
+
+/// Why a factorisation stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The pivot of this row or block is not positive.
+    NotPositive(usize),
+    /// The deadline passed at this row or block.
+    OutOfTime(usize),
+}
+
+impl Failure {
+    /// The row or block it stopped at.
+    pub fn row(self) -> usize {
+        match self {
+            Failure::NotPositive(row) | Failure::OutOfTime(row) => row,
+        }
+    }
+}

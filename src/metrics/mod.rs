@@ -1,0 +1,138 @@
+//! How wrong an x is. Pure functions of (diagonal, x, w, lo, hi), one file per measure.
+//!
+//! Every measure is a sum over rows and is zero exactly at solutions. `w` must be `A x + b` of that very `x`. Infinite
+//! bounds are limits: the code never forms `inf - inf`. Sums run in row order, so that `include/mlcp_error.h`, which
+//! repeats these formulas in C, gives the same bits.
+
+mod duality_gap;
+mod energy;
+mod exact_mass;
+mod fischer_burmeister;
+mod merit;
+mod natural;
+mod penalized;
+
+pub use duality_gap::duality_gap_row;
+pub use energy::energy_row;
+pub use exact_mass::{exact_diagonal, ExactMassWorkspace};
+pub use fischer_burmeister::fischer_burmeister_row;
+pub use merit::merit_row;
+pub use natural::natural_row;
+pub use penalized::{penalized_row, DEFAULT_LAMBDA};
+
+use crate::error::{Error, Result, Status};
+
+/// A measure of error. Numbers are part of the ABI.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measure {
+    /// Energy error of Enzenhoefer et al. 2019, in joules. Invariant to units and row scaling.
+    Energy = 0,
+    /// Fischer-Burmeister residual; adds N·s to m/s.
+    FischerBurmeister = 1,
+    /// Natural (minimum map) residual; adds N·s to m/s.
+    Natural = 2,
+    /// Half the squared Fischer-Burmeister residual, the total error of Lu et al. 2013.
+    Merit = 3,
+    /// Penalised Fischer-Burmeister residual of Chen, Chen and Kanzow, lambda = 0.95.
+    Penalized = 4,
+    /// Duality gap, in joules: for symmetric A and feasible x a certified bound on the energy above the optimum.
+    DualityGap = 5,
+    /// Energy error with the exact effective mass 1/(A^-1)_ii in place of 1/a_ii; needs an invertible A.
+    EnergyExactMass = 6,
+}
+
+impl Measure {
+    /// Every measure.
+    pub const ALL: [Measure; 7] = [
+        Measure::Energy,
+        Measure::FischerBurmeister,
+        Measure::Natural,
+        Measure::Merit,
+        Measure::Penalized,
+        Measure::DualityGap,
+        Measure::EnergyExactMass,
+    ];
+
+    /// The measure with this ABI number.
+    pub fn from_number(number: i32) -> Option<Self> {
+        Self::ALL.into_iter().find(|&m| m as i32 == number)
+    }
+
+    /// Does the measure divide by the diagonal, so that it needs a_ii > 0?
+    pub fn needs_diagonal(self) -> bool {
+        matches!(self, Measure::Energy | Measure::EnergyExactMass)
+    }
+
+    /// One row's error. `a` is the diagonal, or for the exact mass its stand-in from [`exact_diagonal`].
+    #[inline]
+    pub fn row(self, a: f64, x: f64, w: f64, lo: f64, hi: f64) -> f64 {
+        match self {
+            Measure::Energy | Measure::EnergyExactMass => energy_row(a, x, w, lo, hi),
+            Measure::FischerBurmeister => fischer_burmeister_row(x, w, lo, hi),
+            Measure::Natural => natural_row(x, w, lo, hi),
+            Measure::Merit => merit_row(x, w, lo, hi),
+            Measure::Penalized => penalized_row(x, w, lo, hi, DEFAULT_LAMBDA),
+            Measure::DualityGap => duality_gap_row(x, w, lo, hi),
+        }
+    }
+
+    /// The error of a whole problem; all slices have one length.
+    pub fn total(self, at: &Point<'_>) -> f64 {
+        // One loop per measure, so that the compiler sees a simple body.
+        match self {
+            Measure::Energy | Measure::EnergyExactMass => at.sum(|a, x, w, lo, hi| energy_row(a, x, w, lo, hi)),
+            Measure::FischerBurmeister => at.sum(|_, x, w, lo, hi| fischer_burmeister_row(x, w, lo, hi)),
+            Measure::Natural => at.sum(|_, x, w, lo, hi| natural_row(x, w, lo, hi)),
+            Measure::Merit => at.sum(|_, x, w, lo, hi| merit_row(x, w, lo, hi)),
+            Measure::Penalized => at.sum(|_, x, w, lo, hi| penalized_row(x, w, lo, hi, DEFAULT_LAMBDA)),
+            Measure::DualityGap => at.sum(|_, x, w, lo, hi| duality_gap_row(x, w, lo, hi)),
+        }
+    }
+}
+
+/// Where an error is measured: an x with its w = A x + b and the bounds in force there.
+#[derive(Clone, Copy)]
+pub struct Point<'a> {
+    /// Diagonal of A, all > 0 where a measure needs it.
+    pub diagonal: &'a [f64],
+    /// Impulses.
+    pub x: &'a [f64],
+    /// Velocities A x + b.
+    pub w: &'a [f64],
+    /// Lower bounds, -inf allowed.
+    pub lo: &'a [f64],
+    /// Upper bounds, +inf allowed.
+    pub hi: &'a [f64],
+}
+
+impl Point<'_> {
+    #[inline]
+    fn sum(&self, row: impl Fn(f64, f64, f64, f64, f64) -> f64) -> f64 {
+        let n = self.x.len();
+        let (a, w, lo, hi) = (&self.diagonal[..n], &self.w[..n], &self.lo[..n], &self.hi[..n]);
+        let mut total = 0.0;
+        for i in 0..n {
+            total += row(a[i], self.x[i], w[i], lo[i], hi[i]);
+        }
+        total
+    }
+
+    /// Write each row's error to `out`.
+    pub fn rows(&self, measure: Measure, out: &mut [f64]) {
+        for (i, e) in out.iter_mut().enumerate() {
+            *e = measure.row(self.diagonal[i], self.x[i], self.w[i], self.lo[i], self.hi[i]);
+        }
+    }
+}
+
+/// Refuse a diagonal without effective mass, naming the row.
+pub fn check_diagonal(diagonal: &[f64]) -> Result<()> {
+    match diagonal.iter().position(|&a| !(a > 0.0 && a.is_finite())) {
+        None => Ok(()),
+        Some(i) => Err(Error::new(
+            Status::NoEnergy,
+            format_args!("diagonal[{i}] is {}: row {i} has no effective mass, its error has no energy", diagonal[i]),
+        )),
+    }
+}

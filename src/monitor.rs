@@ -1,0 +1,280 @@
+//! What happened during a solve: records, the best iterate, the stop rules, the history.
+
+use crate::error::{refill, reserve, Result};
+use crate::metrics::{Measure, Point};
+use crate::problem::FrictionMode;
+use crate::settings::{Choice, Settings, SolverKind};
+
+/// How a solve ended. Numbers are part of the ABI.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Outcome {
+    /// No solve has been run.
+    #[default]
+    None = 0,
+    /// The energy error, measured at the returned x, is within tolerance.
+    Converged = 1,
+    /// The solver can do no better: round-off, an inconsistent problem, or no progress over the stall window.
+    Stalled = 2,
+    /// The iteration budget is spent.
+    IterationLimit = 3,
+    /// The time budget is spent.
+    TimeLimit = 4,
+    /// The callback asked to stop.
+    Stopped = 5,
+}
+
+impl Outcome {
+    /// Stable text of the outcome, for logs and tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Outcome::None => "none",
+            Outcome::Converged => "converged",
+            Outcome::Stalled => "stalled",
+            Outcome::IterationLimit => "iteration limit",
+            Outcome::TimeLimit => "time limit",
+            Outcome::Stopped => "stopped",
+        }
+    }
+}
+
+/// One iteration, as observers and the history see it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Iteration {
+    /// 0 is the starting point.
+    pub iteration: usize,
+    /// Was the error measured at this iterate? If not, the errors are those of the last one that was.
+    pub measured: bool,
+    /// Energy error in joules.
+    pub energy_error: f64,
+    /// Error under the measure that chooses the best iterate.
+    pub error: f64,
+    /// Least such error so far.
+    pub best_error: f64,
+    /// Energy of this iteration's change of x, `½ Σ a_ii δx_i²`, in joules.
+    pub change: f64,
+    /// Rows that changed between bound and free.
+    pub set_changes: usize,
+    /// Seconds since the solve began.
+    pub seconds: f64,
+}
+
+/// What a solve achieved. Errors are those of the returned x.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Report {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Which solver ran.
+    pub solver: SolverKind,
+    /// How friction bounds were read.
+    pub friction: FrictionMode,
+    /// Rows.
+    pub rows: usize,
+    /// Iterations done.
+    pub iterations: usize,
+    /// The iteration the returned x comes from; 0 is the starting point.
+    pub best_iteration: usize,
+    /// How often the error was measured.
+    pub measurements: usize,
+    /// Changes between bound and free, added up over all iterations.
+    pub set_changes: usize,
+    /// Wall-clock seconds.
+    pub seconds: f64,
+    /// Energy error in joules.
+    pub energy_error: f64,
+    /// Energy error at the starting point.
+    pub initial_energy_error: f64,
+    /// Energy error at x = clamp(0): the problem's own scale.
+    pub energy_scale: f64,
+    /// Fischer-Burmeister residual.
+    pub fischer_burmeister: f64,
+    /// Natural residual.
+    pub natural: f64,
+    /// Half the squared Fischer-Burmeister residual.
+    pub merit: f64,
+    /// Penalised Fischer-Burmeister residual.
+    pub penalized: f64,
+    /// Duality gap in joules; may be +inf.
+    pub duality_gap: f64,
+}
+
+impl Report {
+    /// The report of a solver that has not run.
+    pub fn empty(solver: SolverKind) -> Self {
+        Report {
+            outcome: Outcome::None,
+            solver,
+            friction: FrictionMode::Coupled,
+            rows: 0,
+            iterations: 0,
+            best_iteration: 0,
+            measurements: 0,
+            set_changes: 0,
+            seconds: 0.0,
+            energy_error: 0.0,
+            initial_energy_error: 0.0,
+            energy_scale: 0.0,
+            fischer_burmeister: 0.0,
+            natural: 0.0,
+            merit: 0.0,
+            penalized: 0.0,
+            duality_gap: 0.0,
+        }
+    }
+
+    /// Energy error as a fraction of the problem's own scale; 0 for an error of 0, whatever the scale.
+    pub fn relative_energy(&self) -> f64 {
+        if self.energy_error == 0.0 { 0.0 } else { self.energy_error / self.energy_scale.max(f64::MIN_POSITIVE) }
+    }
+
+    /// Fill in every measure of the returned x.
+    pub fn set_errors(&mut self, at: &Point<'_>) {
+        self.energy_error = Measure::Energy.total(at);
+        self.fischer_burmeister = Measure::FischerBurmeister.total(at);
+        self.natural = Measure::Natural.total(at);
+        self.merit = Measure::Merit.total(at);
+        self.penalized = Measure::Penalized.total(at);
+        self.duality_gap = Measure::DualityGap.total(at);
+    }
+}
+
+/// Keeps the best iterate and knows when to stop.
+#[derive(Default)]
+pub struct Monitor {
+    best_x: Vec<f64>,
+    best_error: f64,
+    best_energy: f64,
+    best_iteration: usize,
+    /// Best error when the stall window began, and measurements since.
+    window_error: f64,
+    window: usize,
+    measurements: usize,
+    set_changes: usize,
+    last: Iteration,
+    history: History,
+}
+
+impl Monitor {
+    /// A new solve of `n` rows.
+    pub fn start(&mut self, n: usize, settings: &Settings) -> Result<()> {
+        refill(&mut self.best_x, n, 0.0)?;
+        self.best_error = f64::INFINITY;
+        self.best_energy = f64::INFINITY;
+        self.best_iteration = 0;
+        self.window_error = f64::INFINITY;
+        self.window = 0;
+        self.measurements = 0;
+        self.set_changes = 0;
+        self.last = Iteration::default();
+        self.history.start(settings.history_capacity)
+    }
+
+    /// Take note of a measured iterate.
+    pub fn measured(&mut self, iteration: usize, at: &Point<'_>, settings: &Settings) {
+        let energy = Measure::Energy.total(at);
+        let error = match settings.choice {
+            Choice::Best(Measure::Energy) | Choice::Last => energy,
+            Choice::Best(measure) => measure.total(at),
+        };
+        self.measurements += 1;
+        // An overflowing iterate is never better than a finite one.
+        let better = error < self.best_error || (self.measurements == 1);
+        if better || settings.choice == Choice::Last {
+            self.best_x.copy_from_slice(at.x);
+            self.best_error = error;
+            self.best_energy = energy;
+            self.best_iteration = iteration;
+        }
+        if self.best_error <= (1.0 - settings.stall_decrease) * self.window_error && self.best_error < self.window_error {
+            self.window_error = self.best_error;
+            self.window = 0;
+        } else {
+            self.window += 1;
+        }
+        (self.last.energy_error, self.last.error) = (energy, error);
+    }
+
+    /// Close an iteration: the record for observers and history.
+    pub fn record(&mut self, iteration: usize, measured: bool, change: f64, set_changes: usize, seconds: f64) -> Iteration {
+        self.set_changes += set_changes;
+        self.last = Iteration {
+            iteration,
+            measured,
+            change,
+            set_changes,
+            seconds,
+            best_error: self.best_error,
+            ..self.last
+        };
+        self.history.push(self.last);
+        self.last
+    }
+
+    /// Has the best error stood still for a whole window?
+    pub fn is_stalled(&self, settings: &Settings) -> bool {
+        self.window >= settings.stall_window()
+    }
+
+    /// Energy error of the iterate that would be returned now.
+    pub fn energy(&self) -> f64 {
+        self.best_energy
+    }
+
+    /// Impulses of that iterate.
+    pub fn best_x(&self) -> &[f64] {
+        &self.best_x
+    }
+
+    /// Where that iterate came from.
+    pub fn best_iteration(&self) -> usize {
+        self.best_iteration
+    }
+
+    /// Number of measurements.
+    pub fn measurements(&self) -> usize {
+        self.measurements
+    }
+
+    /// Active-set changes over the whole solve.
+    pub fn set_changes(&self) -> usize {
+        self.set_changes
+    }
+
+    /// The records kept.
+    pub fn history(&self) -> &[Iteration] {
+        &self.history.records
+    }
+}
+
+/// A bounded sample of the iterations: when it is full, every second record goes and the spacing doubles, so that it
+/// always covers the whole run.
+#[derive(Default)]
+struct History {
+    records: Vec<Iteration>,
+    capacity: usize,
+    spacing: usize,
+}
+
+impl History {
+    fn start(&mut self, capacity: usize) -> Result<()> {
+        self.records.clear();
+        self.capacity = capacity;
+        self.spacing = 1;
+        reserve(&mut self.records, capacity)
+    }
+
+    fn push(&mut self, record: Iteration) {
+        if self.capacity == 0 || record.iteration % self.spacing != 0 {
+            return;
+        }
+        if self.records.len() == self.capacity {
+            self.spacing *= 2;
+            let spacing = self.spacing;
+            self.records.retain(|r| r.iteration % spacing == 0);
+            if record.iteration % spacing != 0 || self.records.len() == self.capacity {
+                return;
+            }
+        }
+        self.records.push(record);
+    }
+}

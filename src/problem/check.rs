@@ -1,0 +1,33 @@
+//! Checks shared by everything that fills a problem.
+
+use crate::error::{Error, Result, Status};
+
+/// Refuse a buffer of the wrong length, by name.
+pub fn length(name: &str, found: usize, expected: usize) -> Result<()> {
+    if found == expected {
+        Ok(())
+    } else {
+        Err(Error::new(Status::InvalidSize, format_args!("{name} has length {found}, expected {expected}")))
+    }
+}
+
+/// Refuse NaN and infinity, by name and index.
+pub fn finite(name: &str, values: &[f64]) -> Result<()> {
+    match values.iter().position(|v| !v.is_finite()) {
+        None => Ok(()),
+        Some(i) => Err(Error::new(Status::InvalidValue, format_args!("{name}[{i}] is {}, it must be finite", values[i]))),
+    }
+}
+
+/// `a * b`, or the sentence that it overflows.
+pub fn product(name: &str, a: usize, b: usize) -> Result<usize> {
+    a.checked_mul(b)
+        .ok_or_else(|| Error::new(Status::InvalidSize, format_args!("{name}: {a} times {b} overflows the address space")))
+}
+
+/// Are `p` and `q` the same up to `tolerance` of the two rows' scale? Diagonals that are not positive allow nothing.
+pub fn alike(p: f64, q: f64, a_ii: f64, a_jj: f64, tolerance: f64) -> bool {
+    // Written without a square root; false for NaN diagonals too.
+    let gap = p - q;
+    p == q || gap * gap <= tolerance * tolerance * (a_ii * a_jj).max(0.0)
+}

@@ -1,0 +1,114 @@
+//! A in compressed rows, columns rising within each row.
+
+use super::check::{alike, finite, length};
+use crate::error::{reserve, Error, Result, Status};
+
+/// A square matrix in compressed rows.
+#[derive(Debug, Default)]
+pub struct Csr {
+    row_start: Vec<usize>,
+    columns: Vec<u32>,
+    values: Vec<f64>,
+}
+
+/// Refuse anything that is not n well-formed rows.
+pub(super) fn check(n: usize, row_start: &[i32], columns: &[i32], values: &[f64]) -> Result<()> {
+    let invalid = |status, sentence: std::fmt::Arguments<'_>| Err(Error::new(status, sentence));
+    if n > i32::MAX as usize {
+        return invalid(Status::InvalidSize, format_args!("n is {n}, more rows than 32-bit columns can name"));
+    }
+    length("row_start", row_start.len(), n + 1)?;
+    length("values", values.len(), columns.len())?;
+    if row_start[0] != 0 {
+        return invalid(Status::InvalidIndex, format_args!("row_start[0] is {}, it must be 0", row_start[0]));
+    }
+    if let Some(i) = (0..n).find(|&i| row_start[i + 1] < row_start[i]) {
+        return invalid(
+            Status::InvalidIndex,
+            format_args!("row_start[{}] is {}, less than the offset before it", i + 1, row_start[i + 1]),
+        );
+    }
+    if row_start[n] as usize != columns.len() {
+        return invalid(
+            Status::InvalidIndex,
+            format_args!("row_start[{n}] is {}, but columns has length {}", row_start[n], columns.len()),
+        );
+    }
+    for i in 0..n {
+        let mut last = -1;
+        for k in row_start[i] as usize..row_start[i + 1] as usize {
+            let j = columns[k];
+            if j < 0 || j as usize >= n {
+                return invalid(Status::InvalidIndex, format_args!("columns[{k}] is {j}, outside 0..{n}"));
+            }
+            if j <= last {
+                return invalid(
+                    Status::InvalidIndex,
+                    format_args!("columns[{k}] is {j}, row {i} must list its columns in rising order"),
+                );
+            }
+            last = j;
+        }
+    }
+    finite("values", values)
+}
+
+impl Csr {
+    /// Copy a checked matrix.
+    pub(super) fn fill(&mut self, row_start: &[i32], columns: &[i32], values: &[f64]) -> Result<()> {
+        reserve(&mut self.row_start, row_start.len())?;
+        reserve(&mut self.columns, columns.len())?;
+        reserve(&mut self.values, values.len())?;
+        self.row_start.clear();
+        self.columns.clear();
+        self.values.clear();
+        self.row_start.extend(row_start.iter().map(|&k| k as usize));
+        self.columns.extend(columns.iter().map(|&j| j as u32));
+        self.values.extend_from_slice(values);
+        Ok(())
+    }
+
+    /// Offsets of the rows, n + 1 of them.
+    pub fn row_start(&self) -> &[usize] {
+        &self.row_start
+    }
+
+    /// Column of every entry.
+    pub fn columns(&self) -> &[u32] {
+        &self.columns
+    }
+
+    /// Entries `(column, value)` of row `i`.
+    #[inline]
+    pub fn row(&self, i: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
+        let range = self.row_start[i]..self.row_start[i + 1];
+        self.columns[range.clone()].iter().zip(&self.values[range]).map(|(&j, &v)| (j as usize, v))
+    }
+
+    /// Entry (i, j), zero where none is stored.
+    pub fn get(&self, i: usize, j: usize) -> f64 {
+        let range = self.row_start[i]..self.row_start[i + 1];
+        match self.columns[range.clone()].binary_search(&(j as u32)) {
+            Ok(k) => self.values[range.start + k],
+            Err(_) => 0.0,
+        }
+    }
+
+    /// `(A x)_i`.
+    #[inline]
+    pub fn row_dot(&self, i: usize, x: &[f64]) -> f64 {
+        self.row(i).map(|(j, v)| v * x[j]).sum()
+    }
+
+    /// `w = A x`.
+    pub(super) fn multiply(&self, x: &[f64], w: &mut [f64]) {
+        for (i, w) in w.iter_mut().enumerate() {
+            *w = self.row_dot(i, x);
+        }
+    }
+
+    pub(super) fn is_symmetric(&self, diagonal: &[f64], tolerance: f64) -> bool {
+        (0..diagonal.len())
+            .all(|i| self.row(i).all(|(j, v)| j == i || alike(v, self.get(j, i), diagonal[i], diagonal[j], tolerance)))
+    }
+}

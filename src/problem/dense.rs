@@ -1,0 +1,123 @@
+//! A as a square array, stored by rows.
+
+use super::check::{alike, product};
+use crate::error::{reserve, Error, Result, Status};
+
+/// Which entries of a dense matrix the caller filled. Numbers are part of the ABI.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Triangle {
+    /// All of them.
+    Full = 0,
+    /// Only j <= i; the matrix is symmetric. ODE fills its matrices so.
+    Lower = 1,
+}
+
+/// A square matrix by rows.
+#[derive(Debug, Default)]
+pub struct Dense {
+    n: usize,
+    a: Vec<f64>,
+}
+
+/// Refuse a matrix that is too short or not finite.
+pub(super) fn check(n: usize, a: &[f64], row_stride: usize, triangle: Triangle) -> Result<()> {
+    if row_stride < n {
+        return Err(Error::new(
+            Status::InvalidSize,
+            format_args!("row_stride is {row_stride}, shorter than a row of n = {n}"),
+        ));
+    }
+    // The last row need not be padded.
+    let needed = if n == 0 { 0 } else { product("a", n - 1, row_stride)?.saturating_add(n) };
+    if a.len() < needed {
+        return Err(Error::new(Status::InvalidSize, format_args!("a has length {}, expected at least {needed}", a.len())));
+    }
+    for i in 0..n {
+        let filled = if triangle == Triangle::Lower { i + 1 } else { n };
+        let row = &a[i * row_stride..][..filled];
+        if let Some(j) = row.iter().position(|v| !v.is_finite()) {
+            return Err(Error::new(
+                Status::InvalidValue,
+                format_args!("a[{i}][{j}] is {}, it must be finite", row[j]),
+            ));
+        }
+    }
+    Ok(())
+}
+
+impl Dense {
+    /// Copy a checked matrix.
+    pub(super) fn fill(&mut self, n: usize, a: &[f64], row_stride: usize, triangle: Triangle) -> Result<()> {
+        let entries = product("a", n, n)?;
+        reserve(&mut self.a, entries)?;
+        self.n = n;
+        self.a.clear();
+        match triangle {
+            Triangle::Full => {
+                for i in 0..n {
+                    self.a.extend_from_slice(&a[i * row_stride..][..n]);
+                }
+            }
+            Triangle::Lower => {
+                self.a.resize(entries, 0.0);
+                for i in 0..n {
+                    for j in 0..=i {
+                        let v = a[i * row_stride + j];
+                        self.a[i * n + j] = v;
+                        self.a[j * n + i] = v;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Row `i`.
+    #[inline]
+    pub fn row(&self, i: usize) -> &[f64] {
+        &self.a[i * self.n..(i + 1) * self.n]
+    }
+
+    /// `(A x)_i`.
+    #[inline]
+    pub fn row_dot(&self, i: usize, x: &[f64]) -> f64 {
+        dot(self.row(i), x)
+    }
+
+    /// `w = A x`.
+    pub(super) fn multiply(&self, x: &[f64], w: &mut [f64]) {
+        for (i, w) in w.iter_mut().enumerate() {
+            *w = self.row_dot(i, x);
+        }
+    }
+
+    /// Compared in square blocks, so that both triangles are read along cache lines.
+    pub(super) fn is_symmetric(&self, diagonal: &[f64], tolerance: f64) -> bool {
+        const BLOCK: usize = 32;
+        let n = self.n;
+        (0..n).step_by(BLOCK).all(|i0| {
+            (0..=i0).step_by(BLOCK).all(|j0| {
+                (i0..(i0 + BLOCK).min(n)).all(|i| {
+                    (j0..(j0 + BLOCK).min(i)).all(|j| {
+                        alike(self.a[i * n + j], self.a[j * n + i], diagonal[i], diagonal[j], tolerance)
+                    })
+                })
+            })
+        })
+    }
+}
+
+/// Dot product in four lanes; the compiler does not reorder a plain sum.
+#[inline]
+fn dot(p: &[f64], q: &[f64]) -> f64 {
+    let mut lanes = [0.0; 4];
+    let (p4, q4) = (p.chunks_exact(4), q.chunks_exact(4));
+    let tail: f64 = p4.remainder().iter().zip(q4.remainder()).map(|(a, b)| a * b).sum();
+    for (a, b) in p4.zip(q4) {
+        for k in 0..4 {
+            lanes[k] += a[k] * b[k];
+        }
+    }
+    (lanes[0] + lanes[2]) + (lanes[1] + lanes[3]) + tail
+}

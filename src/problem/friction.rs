@@ -1,0 +1,165 @@
+//! Friction rows take their bounds from a normal row.
+//!
+//! `hi_i = min(cap, mu_i max(x_f, 0))`, `lo_i = -hi_i` likewise, with f = findex(i). Two honest readings exist. *Coupled*:
+//! the bounds follow the impulses, and an error is measured with the bounds at that very x. *Frozen*: the bounds are
+//! evaluated once, at given normal impulses; ODE and Bullet's Dantzig do this, and so does the box friction of
+//! Enzenhoefer et al. 2019.
+
+use crate::error::{refill, reserve, Error, Result, Status};
+
+/// How friction bounds depend on normal impulses. Numbers are part of the ABI.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FrictionMode {
+    /// Bounds follow the current iterate.
+    #[default]
+    Coupled = 0,
+    /// Bounds are evaluated once, at the normal impulses given by `mlcp_problem_set_frozen_normals`.
+    Frozen = 1,
+}
+
+const NONE: u32 = u32::MAX;
+
+/// The coupling of a problem's rows; empty when there is none.
+#[derive(Debug, Default)]
+pub struct Friction {
+    mode: FrictionMode,
+    normal: Vec<u32>,
+    mu: Vec<f64>,
+    /// Half width of every friction row's bound once frozen.
+    frozen: Vec<f64>,
+}
+
+/// Refuse indices and coefficients that make no bounds.
+pub(super) fn check(findex: &[i32], mu: &[f64], lo: &[f64], hi: &[f64]) -> Result<()> {
+    let n = findex.len();
+    for i in 0..n {
+        let f = findex[i];
+        if f < -1 || (f >= 0 && f as usize >= n) {
+            return Err(Error::new(Status::InvalidIndex, format_args!("findex[{i}] is {f}, outside -1..{n}")));
+        }
+        if f == -1 || f as usize == i {
+            continue;
+        }
+        let of_normal = findex[f as usize];
+        if of_normal != -1 && of_normal != f {
+            return Err(Error::new(
+                Status::InvalidIndex,
+                format_args!("findex[{i}] is {f}, but row {f} is a friction row itself"),
+            ));
+        }
+        if !(mu[i] >= 0.0) {
+            return Err(Error::new(Status::InvalidValue, format_args!("mu[{i}] is {}, it must be >= 0", mu[i])));
+        }
+        check_cap(i, lo[i], hi[i])?;
+    }
+    Ok(())
+}
+
+/// A friction row's own bounds only cap the coupled ones, so they must leave room for zero.
+pub(super) fn check_cap(i: usize, lo: f64, hi: f64) -> Result<()> {
+    if lo <= 0.0 && hi >= 0.0 {
+        Ok(())
+    } else {
+        Err(Error::new(
+            Status::InvalidValue,
+            format_args!("row {i} is a friction row, its own bounds [{lo}, {hi}] must contain 0"),
+        ))
+    }
+}
+
+impl Friction {
+    pub(super) fn reserve(&mut self, rows: usize) -> Result<()> {
+        reserve(&mut self.normal, rows)?;
+        reserve(&mut self.mu, rows)?;
+        reserve(&mut self.frozen, rows)
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.normal.clear();
+        self.mu.clear();
+        self.frozen.clear();
+    }
+
+    pub(super) fn fill(&mut self, findex: &[i32], mu: &[f64], mode: FrictionMode) -> Result<()> {
+        self.reserve(findex.len())?;
+        self.clear();
+        self.mode = mode;
+        let coupled = |i: usize, f: i32| f >= 0 && f as usize != i;
+        if findex.iter().enumerate().any(|(i, &f)| coupled(i, f)) {
+            self.normal.extend(findex.iter().enumerate().map(|(i, &f)| if coupled(i, f) { f as u32 } else { NONE }));
+            self.mu.extend_from_slice(mu);
+        }
+        Ok(())
+    }
+
+    pub(super) fn freeze(&mut self, x: &[f64]) -> Result<()> {
+        if self.is_set() && self.mode != FrictionMode::Frozen {
+            return Err(Error::new(
+                Status::InvalidState,
+                format_args!("normals are frozen, but the friction mode is coupled"),
+            ));
+        }
+        if self.is_set() {
+            refill(&mut self.frozen, x.len(), 0.0)?;
+            for i in 0..x.len() {
+                if let Some(f) = self.normal_of(i) {
+                    self.frozen[i] = reach(self.mu[i], x[f]);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Is any row coupled?
+    pub fn is_set(&self) -> bool {
+        !self.normal.is_empty()
+    }
+
+    /// Do bounds follow the iterate?
+    pub fn is_live(&self) -> bool {
+        self.is_set() && self.mode == FrictionMode::Coupled
+    }
+
+    /// How bounds depend on normal impulses.
+    pub fn mode(&self) -> FrictionMode {
+        self.mode
+    }
+
+    /// The normal row that bounds row `i`, if any.
+    #[inline]
+    pub fn normal_of(&self, i: usize) -> Option<usize> {
+        self.normal.get(i).filter(|&&f| f != NONE).map(|&f| f as usize)
+    }
+
+    pub(super) fn check_ready(&self) -> Result<()> {
+        if self.is_set() && self.mode == FrictionMode::Frozen && self.frozen.is_empty() {
+            Err(Error::new(
+                Status::InvalidState,
+                format_args!("friction mode is frozen, but no normal impulses were given to freeze it at"),
+            ))
+        } else {
+            Ok(())
+        }
+    }
+
+    #[inline]
+    pub(super) fn bounds(&self, i: usize, lo: f64, hi: f64, x: &[f64]) -> (f64, f64) {
+        match self.normal_of(i) {
+            None => (lo, hi),
+            Some(f) => {
+                let half = match self.mode {
+                    FrictionMode::Coupled => reach(self.mu[i], x[f]),
+                    FrictionMode::Frozen => self.frozen[i],
+                };
+                (lo.max(-half), hi.min(half))
+            }
+        }
+    }
+}
+
+/// `mu · max(x_n, 0)`, with inf · 0 = 0: an open contact does not rub, however rough.
+#[inline]
+fn reach(mu: f64, normal: f64) -> f64 {
+    if normal > 0.0 && mu > 0.0 { mu * normal } else { 0.0 }
+}

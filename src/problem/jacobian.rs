@@ -1,0 +1,299 @@
+//! A = J M⁻¹ Jᵀ + C from two-body rows, never formed.
+//!
+//! Each body's inverse mass matrix is factored once, `M⁻¹ = L Lᵀ`, and the rows are stored *whitened*: `K = J L`, so
+//! that `A = K Kᵀ + C`. A sweep or product then reads 12 doubles per row instead of 24, mass ratios disappear from the
+//! velocity-space matrices, and bodies with zero inverse mass need no special case. The whitened velocity change of
+//! impulses x is `y = Kᵀ x`; the true one is `L y`.
+//!
+//! Rows that touch the world point at one extra body slot whose entries are zero, which spares the kernels a branch.
+
+use super::check::{finite, length, product};
+use crate::error::{reserve, Error, Result, Status};
+use nalgebra::{Matrix3, Vector3};
+
+/// Doubles per constraint row.
+pub const ROW_LEN: usize = 12;
+/// Doubles per body in `inverse_mass`.
+pub const BODY_LEN: usize = 12;
+
+/// An inverse inertia may be unsymmetric or indefinite by this fraction of its own size: single-precision engines.
+const INERTIA_NOISE: f64 = 1e-5;
+/// A Cholesky pivot below this fraction of its diagonal is a locked direction.
+const LOCKED: f64 = 1e-12;
+
+/// A whitened row and the body slots it acts on.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// `J L`: six entries on the first body, six on the second; zeros for the world.
+    pub k: [f64; ROW_LEN],
+    /// Body slots; the slot [`Jacobian::bodies`] is the world.
+    pub body: [u32; 2],
+}
+
+impl Row {
+    /// `K_i y`.
+    #[inline]
+    pub fn dot(&self, y: &[f64]) -> f64 {
+        let (p, q) = (&y[6 * self.body[0] as usize..][..6], &y[6 * self.body[1] as usize..][..6]);
+        let mut s = [0.0; 2];
+        for c in 0..6 {
+            s[0] += self.k[c] * p[c];
+            s[1] += self.k[6 + c] * q[c];
+        }
+        s[0] + s[1]
+    }
+
+    /// `y += K_iᵀ x_i`.
+    #[inline]
+    pub fn add(&self, x: f64, y: &mut [f64]) {
+        for (half, &body) in self.body.iter().enumerate() {
+            let y = &mut y[6 * body as usize..][..6];
+            for c in 0..6 {
+                y[c] += self.k[6 * half + c] * x;
+            }
+        }
+    }
+}
+
+/// Two-body constraint rows.
+#[derive(Debug, Default)]
+pub struct Jacobian {
+    /// L of every body.
+    root: Vec<Root>,
+    /// Rows as given, for velocities of bodies that no impulse can move.
+    raw: Vec<[f64; ROW_LEN]>,
+    rows: Vec<Row>,
+    compliance: Vec<f64>,
+    /// Free velocity of every body, kept for its capacity.
+    motion: Vec<f64>,
+}
+
+/// Lower Cholesky factor of a body's inverse mass matrix.
+#[derive(Clone, Copy, Debug)]
+struct Root {
+    linear: Vector3<f64>,
+    angular: Matrix3<f64>,
+}
+
+impl Root {
+    /// From three inverse masses and nine inverse inertia entries.
+    fn new(body: usize, m: &[f64]) -> Result<Root> {
+        let invalid = |k: usize, why: &str| {
+            Error::new(Status::InvalidValue, format_args!("inverse_mass[{}] (body {body}) is {}: {why}", 12 * body + k, m[k]))
+        };
+        if let Some(k) = (0..3).find(|&k| m[k] < 0.0) {
+            return Err(invalid(k, "an inverse mass must be >= 0"));
+        }
+        let given = Matrix3::from_row_slice(&m[3..12]);
+        let inertia = (given + given.transpose()) * 0.5;
+        let size = inertia.diagonal().amax();
+        if (given - inertia).amax() > INERTIA_NOISE * size {
+            return Err(invalid(3, "the inverse inertia must be symmetric"));
+        }
+        let mut angular = Matrix3::zeros();
+        for j in 0..3 {
+            let pivot = inertia[(j, j)] - (0..j).map(|k| angular[(j, k)] * angular[(j, k)]).sum::<f64>();
+            if pivot < -INERTIA_NOISE * size {
+                return Err(invalid(3 + 4 * j, "the inverse inertia must be positive semidefinite"));
+            }
+            let locked = pivot <= LOCKED * inertia[(j, j)];
+            angular[(j, j)] = if locked { 0.0 } else { pivot.sqrt() };
+            for i in j + 1..3 {
+                let rest = inertia[(i, j)] - (0..j).map(|k| angular[(i, k)] * angular[(j, k)]).sum::<f64>();
+                if locked && rest.abs() > INERTIA_NOISE.sqrt() * size {
+                    return Err(invalid(3 + 4 * j, "the inverse inertia must be positive semidefinite"));
+                }
+                angular[(i, j)] = if locked { 0.0 } else { rest / angular[(j, j)] };
+            }
+        }
+        Ok(Root { linear: Vector3::new(m[0].sqrt(), m[1].sqrt(), m[2].sqrt()), angular })
+    }
+
+    /// `Lᵀ p`: a row's six entries whitened, or an impulse on the body.
+    fn whiten(&self, p: &[f64]) -> [f64; 6] {
+        let linear = self.linear.component_mul(&Vector3::from_column_slice(&p[..3]));
+        let angular = self.angular.tr_mul(&Vector3::from_column_slice(&p[3..6]));
+        [linear.x, linear.y, linear.z, angular.x, angular.y, angular.z]
+    }
+
+    /// `L y`: back to a true velocity.
+    fn unwhiten(&self, y: &mut [f64]) {
+        let linear = self.linear.component_mul(&Vector3::from_column_slice(&y[..3]));
+        let angular = self.angular * Vector3::from_column_slice(&y[3..6]);
+        y[..3].copy_from_slice(linear.as_slice());
+        y[3..6].copy_from_slice(angular.as_slice());
+    }
+}
+
+/// Refuse rows that do not fit the bodies, and bodies that are not physical.
+pub(super) fn check(inverse_mass: &[f64], rows: &[f64], bodies: &[i32], compliance: Option<&[f64]>) -> Result<()> {
+    if inverse_mass.len() % BODY_LEN != 0 {
+        return Err(Error::new(
+            Status::InvalidSize,
+            format_args!("inverse_mass has length {}, expected 12 per body", inverse_mass.len()),
+        ));
+    }
+    if rows.len() % ROW_LEN != 0 {
+        return Err(Error::new(
+            Status::InvalidSize,
+            format_args!("jacobian has length {}, expected 12 per row", rows.len()),
+        ));
+    }
+    let (nb, n) = (inverse_mass.len() / BODY_LEN, rows.len() / ROW_LEN);
+    if nb >= i32::MAX as usize || n >= i32::MAX as usize {
+        return Err(Error::new(Status::InvalidSize, format_args!("{n} rows on {nb} bodies are more than 32 bits can name")));
+    }
+    length("bodies", bodies.len(), product("bodies", n, 2)?)?;
+    finite("inverse_mass", inverse_mass)?;
+    finite("jacobian", rows)?;
+    if let Some(k) = bodies.iter().position(|&id| id < -1 || (id >= 0 && id as usize >= nb)) {
+        return Err(Error::new(Status::InvalidIndex, format_args!("bodies[{k}] is {}, outside -1..{nb}", bodies[k])));
+    }
+    if let Some(c) = compliance {
+        length("compliance", c.len(), n)?;
+        finite("compliance", c)?;
+        if let Some(i) = c.iter().position(|&c| c < 0.0) {
+            return Err(Error::new(Status::InvalidValue, format_args!("compliance[{i}] is {}, it must be >= 0", c[i])));
+        }
+    }
+    (0..nb).try_for_each(|k| Root::new(k, &inverse_mass[BODY_LEN * k..][..BODY_LEN]).map(|_| ()))
+}
+
+impl Jacobian {
+    pub(super) fn reserve(&mut self, rows: usize, bodies: usize) -> Result<()> {
+        let motion = product("bodies", bodies.saturating_add(1), 6)?;
+        reserve(&mut self.root, bodies)?;
+        reserve(&mut self.raw, rows)?;
+        reserve(&mut self.rows, rows)?;
+        reserve(&mut self.compliance, rows)?;
+        reserve(&mut self.motion, motion)
+    }
+
+    /// Copy and whiten checked rows.
+    pub(super) fn fill(
+        &mut self,
+        inverse_mass: &[f64],
+        rows: &[f64],
+        bodies: &[i32],
+        compliance: Option<&[f64]>,
+    ) -> Result<()> {
+        let (nb, n) = (inverse_mass.len() / BODY_LEN, rows.len() / ROW_LEN);
+        self.reserve(n, nb)?;
+        self.root.clear();
+        for (k, m) in inverse_mass.chunks_exact(BODY_LEN).enumerate() {
+            self.root.push(Root::new(k, m)?);
+        }
+        self.raw.clear();
+        self.rows.clear();
+        for (row, pair) in rows.chunks_exact(ROW_LEN).zip(bodies.chunks_exact(2)) {
+            let mut raw = [0.0; ROW_LEN];
+            raw.copy_from_slice(row);
+            let mut pair = [pair[0], pair[1]];
+            if pair[0] == pair[1] {
+                // A row on one body twice acts by the sum of its halves.
+                for c in 0..6 {
+                    raw[c] += raw[6 + c];
+                }
+                pair[1] = -1;
+            }
+            let mut k = [0.0; ROW_LEN];
+            let mut body = [nb as u32; 2];
+            for half in 0..2 {
+                if pair[half] >= 0 {
+                    body[half] = pair[half] as u32;
+                    k[6 * half..][..6].copy_from_slice(&self.root[pair[half] as usize].whiten(&raw[6 * half..]));
+                }
+            }
+            self.raw.push(raw);
+            self.rows.push(Row { k, body });
+        }
+        self.compliance.clear();
+        match compliance {
+            Some(c) => self.compliance.extend_from_slice(c),
+            None => self.compliance.resize(n, 0.0),
+        }
+        Ok(())
+    }
+
+    /// Number of bodies, the world not counted.
+    pub fn bodies(&self) -> usize {
+        self.root.len()
+    }
+
+    /// Doubles in a whitened velocity: six per body and six for the world slot.
+    pub fn whitened_len(&self) -> usize {
+        6 * (self.root.len() + 1)
+    }
+
+    /// The whitened rows.
+    pub fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+
+    /// C, the diagonal of compliances.
+    pub fn compliance(&self) -> &[f64] {
+        &self.compliance
+    }
+
+    pub(super) fn diagonal(&self, out: &mut [f64]) {
+        for ((a, row), c) in out.iter_mut().zip(&self.rows).zip(&self.compliance) {
+            *a = row.k.iter().map(|k| k * k).sum::<f64>() + c;
+        }
+    }
+
+    /// Entry (i, j) of A.
+    pub fn entry(&self, i: usize, j: usize) -> f64 {
+        let (p, q) = (&self.rows[i], &self.rows[j]);
+        let mut a = if i == j { self.compliance[i] } else { 0.0 };
+        for s in 0..2 {
+            for t in 0..2 {
+                if p.body[s] == q.body[t] {
+                    a += (0..6).map(|c| p.k[6 * s + c] * q.k[6 * t + c]).sum::<f64>();
+                }
+            }
+        }
+        a
+    }
+
+    /// `y += Kᵀ x`.
+    pub fn push(&self, x: &[f64], y: &mut [f64]) {
+        for (row, &x) in self.rows.iter().zip(x) {
+            row.add(x, y);
+        }
+    }
+
+    /// `w = K y + C x`.
+    pub(super) fn pull(&self, y: &[f64], x: &[f64], w: &mut [f64]) {
+        for (i, w) in w.iter_mut().enumerate() {
+            *w = self.rows[i].dot(y) + self.compliance[i] * x[i];
+        }
+    }
+
+    /// `L y`, body by body.
+    pub(super) fn unwhiten(&self, y: &mut [f64]) {
+        for (root, y) in self.root.iter().zip(y.chunks_exact_mut(6)) {
+            root.unwhiten(y);
+        }
+    }
+
+    /// `b = J (v + h M⁻¹ f)`, with the rows as given: bodies of infinite mass move too.
+    pub(super) fn free_motion(&mut self, h: f64, v: &[f64], forces: Option<&[f64]>, b: &mut [f64]) {
+        let Jacobian { root, raw, rows, motion, .. } = self;
+        motion.clear();
+        motion.extend_from_slice(v);
+        // The world slot rests. Capacity for it was reserved with the rows.
+        motion.resize(v.len() + 6, 0.0);
+        if let Some(forces) = forces {
+            for ((root, f), v) in root.iter().zip(forces.chunks_exact(6)).zip(motion.chunks_exact_mut(6)) {
+                let mut dv = root.whiten(f);
+                root.unwhiten(&mut dv);
+                for c in 0..6 {
+                    v[c] += h * dv[c];
+                }
+            }
+        }
+        for ((b, raw), row) in b.iter_mut().zip(raw.iter()).zip(rows.iter()) {
+            *b = Row { k: *raw, body: row.body }.dot(motion);
+        }
+    }
+}

@@ -1,0 +1,391 @@
+//! What to solve: one operator A (dense, CSR or Jacobian rows), b, bounds and friction coupling.
+//!
+//! A problem is refilled every step. Choosing a matrix starts it anew (b = 0, every row free, no friction); every
+//! buffer keeps its capacity, so a step no larger than an earlier one allocates nothing. A call that fails leaves the
+//! problem as it was: everything is checked before anything is written.
+
+mod check;
+mod csr;
+mod dense;
+mod friction;
+mod jacobian;
+
+pub use csr::Csr;
+pub use dense::{Dense, Triangle};
+pub use friction::{Friction, FrictionMode};
+pub use jacobian::{Jacobian, Row, BODY_LEN, ROW_LEN};
+
+use crate::error::{refill, reserve, Error, Result, Status};
+use check::{finite, length};
+
+/// A bound at or beyond this is no bound: Bullet writes 1e10 for infinity, ODE a true infinity.
+pub const INFINITE_BOUND: f64 = 1e10;
+
+/// Off-diagonal pairs may differ by this fraction of `sqrt(a_ii a_jj)` and still count as symmetric: engines that
+/// compute A in single precision are off by 1e-7.
+const SYMMETRY_TOLERANCE: f64 = 1e-6;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Dense,
+    Csr,
+    Jacobian,
+}
+
+/// The operator of a problem, as the solvers see it.
+#[derive(Clone, Copy)]
+pub enum Operator<'a> {
+    /// All entries.
+    Dense(&'a Dense),
+    /// Compressed rows.
+    Csr(&'a Csr),
+    /// Two-body constraint rows.
+    Jacobian(&'a Jacobian),
+}
+
+/// One step's problem.
+#[derive(Debug)]
+pub struct Problem {
+    form: Form,
+    dense: Dense,
+    csr: Csr,
+    jacobian: Jacobian,
+    symmetric: bool,
+    diagonal: Vec<f64>,
+    b: Vec<f64>,
+    lo: Vec<f64>,
+    hi: Vec<f64>,
+    friction: Friction,
+}
+
+impl Default for Problem {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Problem {
+    /// An empty problem of no rows.
+    pub fn new() -> Self {
+        Problem {
+            form: Form::Dense,
+            dense: Dense::default(),
+            csr: Csr::default(),
+            jacobian: Jacobian::default(),
+            symmetric: true,
+            diagonal: Vec::new(),
+            b: Vec::new(),
+            lo: Vec::new(),
+            hi: Vec::new(),
+            friction: Friction::default(),
+        }
+    }
+
+    /// Take memory for Jacobian problems of up to `rows` rows on `bodies` bodies, so that no later refill of that size
+    /// allocates.
+    pub fn reserve(&mut self, rows: usize, bodies: usize) -> Result<()> {
+        self.jacobian.reserve(rows, bodies)?;
+        self.reserve_rows(rows)
+    }
+
+    fn reserve_rows(&mut self, rows: usize) -> Result<()> {
+        for v in [&mut self.diagonal, &mut self.b, &mut self.lo, &mut self.hi] {
+            reserve(v, rows)?;
+        }
+        self.friction.reserve(rows)
+    }
+
+    /// A as `n` rows of `row_stride` doubles, of which the first `n` count; with [`Triangle::Lower`] only `j <= i` is
+    /// read and the rest mirrored.
+    pub fn set_dense(&mut self, n: usize, a: &[f64], row_stride: usize, triangle: Triangle) -> Result<()> {
+        dense::check(n, a, row_stride, triangle)?;
+        self.reserve_rows(n)?;
+        self.dense.fill(n, a, row_stride, triangle)?;
+        self.begin(Form::Dense, n);
+        for i in 0..n {
+            self.diagonal[i] = self.dense.row(i)[i];
+        }
+        self.symmetric = triangle == Triangle::Lower || self.dense.is_symmetric(&self.diagonal, SYMMETRY_TOLERANCE);
+        Ok(())
+    }
+
+    /// A in compressed rows: `row_start` has n + 1 offsets, columns rise strictly within each row.
+    pub fn set_csr(&mut self, n: usize, row_start: &[i32], columns: &[i32], values: &[f64]) -> Result<()> {
+        csr::check(n, row_start, columns, values)?;
+        self.reserve_rows(n)?;
+        self.csr.fill(row_start, columns, values)?;
+        self.begin(Form::Csr, n);
+        for i in 0..n {
+            self.diagonal[i] = self.csr.get(i, i);
+        }
+        self.symmetric = self.csr.is_symmetric(&self.diagonal, SYMMETRY_TOLERANCE);
+        Ok(())
+    }
+
+    /// `A = J M⁻¹ Jᵀ + C` from two-body rows. Per body 12 doubles: three inverse masses, then the world inverse inertia
+    /// by rows. Per row 12 doubles: linear and angular part on the first body, then on the second; two body ids, -1 for
+    /// the world; and a compliance (none: 0).
+    pub fn set_jacobian(
+        &mut self,
+        inverse_mass: &[f64],
+        rows: &[f64],
+        bodies: &[i32],
+        compliance: Option<&[f64]>,
+    ) -> Result<()> {
+        jacobian::check(inverse_mass, rows, bodies, compliance)?;
+        let n = rows.len() / ROW_LEN;
+        self.reserve_rows(n)?;
+        self.jacobian.fill(inverse_mass, rows, bodies, compliance)?;
+        self.begin(Form::Jacobian, n);
+        self.jacobian.diagonal(&mut self.diagonal);
+        self.symmetric = true;
+        Ok(())
+    }
+
+    /// A fresh step of `n` rows: b = 0, every row free, no friction. Memory for it has been reserved.
+    fn begin(&mut self, form: Form, n: usize) {
+        self.form = form;
+        for (v, value) in [
+            (&mut self.diagonal, 0.0),
+            (&mut self.b, 0.0),
+            (&mut self.lo, f64::NEG_INFINITY),
+            (&mut self.hi, f64::INFINITY),
+        ] {
+            v.clear();
+            v.resize(n, value);
+        }
+        self.friction.clear();
+    }
+
+    /// Set b of `w = A x + b`.
+    pub fn set_b(&mut self, b: &[f64]) -> Result<()> {
+        length("b", b.len(), self.len())?;
+        finite("b", b)?;
+        self.b.copy_from_slice(b);
+        Ok(())
+    }
+
+    /// `b = J (v + h M⁻¹ f) + violation / h`: what the rows' velocities would be without any impulse (Enzenhoefer et
+    /// al. 2019, eqs. 1-2). Six doubles per body in `velocities` and `forces`, linear then angular.
+    pub fn set_motion(
+        &mut self,
+        h: f64,
+        velocities: &[f64],
+        forces: Option<&[f64]>,
+        violation: Option<&[f64]>,
+    ) -> Result<()> {
+        if self.form != Form::Jacobian {
+            return Err(Error::new(
+                Status::InvalidState,
+                format_args!("velocities and forces need a Jacobian problem; set b directly for a dense or CSR one"),
+            ));
+        }
+        if !(h > 0.0 && h.is_finite()) {
+            return Err(Error::new(Status::InvalidValue, format_args!("h is {h}, the step must be positive and finite")));
+        }
+        let twist = 6 * self.jacobian.bodies();
+        length("velocities", velocities.len(), twist)?;
+        finite("velocities", velocities)?;
+        if let Some(f) = forces {
+            length("forces", f.len(), twist)?;
+            finite("forces", f)?;
+        }
+        if let Some(v) = violation {
+            length("violation", v.len(), self.len())?;
+            finite("violation", v)?;
+        }
+        self.jacobian.free_motion(h, velocities, forces, &mut self.b);
+        if let Some(violation) = violation {
+            for (b, v) in self.b.iter_mut().zip(violation) {
+                *b += v / h;
+            }
+        }
+        Ok(())
+    }
+
+    /// Bounds of every row; |v| >= 1e10 counts as infinite. On a friction row they only cap the coupled bound.
+    pub fn set_bounds(&mut self, lo: &[f64], hi: &[f64]) -> Result<()> {
+        length("lo", lo.len(), self.len())?;
+        length("hi", hi.len(), self.len())?;
+        for i in 0..lo.len() {
+            let (l, h) = (as_bound(lo[i]), as_bound(hi[i]));
+            if l.is_nan() || l == f64::INFINITY {
+                return Err(Error::new(Status::InvalidValue, format_args!("lo[{i}] is {}", lo[i])));
+            }
+            if h.is_nan() || h == f64::NEG_INFINITY {
+                return Err(Error::new(Status::InvalidValue, format_args!("hi[{i}] is {}", hi[i])));
+            }
+            if l > h {
+                return Err(Error::new(Status::InvalidValue, format_args!("lo[{i}] = {l} lies above hi[{i}] = {h}")));
+            }
+            if self.friction.normal_of(i).is_some() {
+                friction::check_cap(i, l, h)?;
+            }
+        }
+        for i in 0..lo.len() {
+            (self.lo[i], self.hi[i]) = (as_bound(lo[i]), as_bound(hi[i]));
+        }
+        Ok(())
+    }
+
+    /// Couple friction rows to normal rows: `|x_i| <= mu_i max(x_f, 0)` with `f = findex[i]`; -1 or i itself: none.
+    pub fn set_friction(&mut self, findex: &[i32], mu: &[f64], mode: FrictionMode) -> Result<()> {
+        length("findex", findex.len(), self.len())?;
+        length("mu", mu.len(), self.len())?;
+        friction::check(findex, mu, &self.lo, &self.hi)?;
+        self.friction.fill(findex, mu, mode)
+    }
+
+    /// The normal impulses at which [`FrictionMode::Frozen`] evaluates its bounds; read at normal rows only.
+    pub fn set_frozen_normals(&mut self, x: &[f64]) -> Result<()> {
+        length("x", x.len(), self.len())?;
+        finite("x", x)?;
+        self.friction.freeze(x)
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.b.len()
+    }
+
+    /// No rows at all?
+    pub fn is_empty(&self) -> bool {
+        self.b.is_empty()
+    }
+
+    /// Number of bodies of a Jacobian problem, else 0.
+    pub fn bodies(&self) -> usize {
+        if self.form == Form::Jacobian { self.jacobian.bodies() } else { 0 }
+    }
+
+    /// The operator A.
+    pub fn operator(&self) -> Operator<'_> {
+        match self.form {
+            Form::Dense => Operator::Dense(&self.dense),
+            Form::Csr => Operator::Csr(&self.csr),
+            Form::Jacobian => Operator::Jacobian(&self.jacobian),
+        }
+    }
+
+    /// Diagonal of A.
+    pub fn diagonal(&self) -> &[f64] {
+        &self.diagonal
+    }
+
+    /// The vector b.
+    pub fn b(&self) -> &[f64] {
+        &self.b
+    }
+
+    /// Is A symmetric, up to single-precision noise?
+    pub fn is_symmetric(&self) -> bool {
+        self.symmetric
+    }
+
+    /// The friction coupling.
+    pub fn friction(&self) -> &Friction {
+        &self.friction
+    }
+
+    /// Do bounds depend on x?
+    pub fn has_live_bounds(&self) -> bool {
+        self.friction.is_live()
+    }
+
+    /// Can the bounds be evaluated? Frozen friction needs its normals first.
+    pub fn check_ready(&self) -> Result<()> {
+        self.friction.check_ready()
+    }
+
+    /// Bounds of row `i` when the impulses are `x`.
+    #[inline]
+    pub fn bounds_of(&self, i: usize, x: &[f64]) -> (f64, f64) {
+        self.friction.bounds(i, self.lo[i], self.hi[i], x)
+    }
+
+    /// Bounds of every row when the impulses are `x`.
+    pub fn bounds_at(&self, x: &[f64], lo: &mut [f64], hi: &mut [f64]) {
+        lo.copy_from_slice(&self.lo);
+        hi.copy_from_slice(&self.hi);
+        if self.friction.is_set() {
+            for i in 0..x.len() {
+                (lo[i], hi[i]) = self.bounds_of(i, x);
+            }
+        }
+    }
+
+    /// `w = A x + b`. `scratch` is only used by Jacobian problems and keeps its capacity.
+    pub fn multiply(&self, x: &[f64], w: &mut [f64], scratch: &mut Vec<f64>) -> Result<()> {
+        match self.form {
+            Form::Dense => self.dense.multiply(x, w),
+            Form::Csr => self.csr.multiply(x, w),
+            Form::Jacobian => {
+                refill(scratch, self.jacobian.whitened_len(), 0.0)?;
+                self.jacobian.push(x, scratch);
+                self.jacobian.pull(scratch, x, w);
+            }
+        }
+        for (w, b) in w.iter_mut().zip(&self.b) {
+            *w += b;
+        }
+        Ok(())
+    }
+
+    /// Body velocity changes `M⁻¹ Jᵀ x`, six per body. Jacobian problems only.
+    pub fn velocity_change(&self, x: &[f64], out: &mut [f64], scratch: &mut Vec<f64>) -> Result<()> {
+        if self.form != Form::Jacobian {
+            return Err(Error::new(Status::InvalidState, format_args!("only a Jacobian problem knows its bodies")));
+        }
+        length("out_velocity_change", out.len(), 6 * self.jacobian.bodies())?;
+        refill(scratch, self.jacobian.whitened_len(), 0.0)?;
+        self.jacobian.push(x, scratch);
+        self.jacobian.unwhiten(scratch);
+        out.copy_from_slice(&scratch[..out.len()]);
+        Ok(())
+    }
+
+    /// Write the lower triangle of A, column-major with leading dimension `n`; the rest is left alone.
+    pub fn gather_dense(&self, out: &mut [f64], n: usize) {
+        match self.form {
+            Form::Dense => {
+                for i in 0..n {
+                    for (j, &a) in self.dense.row(i)[..=i].iter().enumerate() {
+                        out[j * n + i] = a;
+                    }
+                }
+            }
+            Form::Csr => {
+                clear_lower(out, n);
+                for i in 0..n {
+                    for (j, a) in self.csr.row(i).filter(|&(j, _)| j <= i) {
+                        out[j * n + i] = a;
+                    }
+                }
+            }
+            Form::Jacobian => {
+                for j in 0..n {
+                    for i in j..n {
+                        out[j * n + i] = self.jacobian.entry(i, j);
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn clear_lower(out: &mut [f64], n: usize) {
+    for j in 0..n {
+        out[j * n + j..(j + 1) * n].fill(0.0);
+    }
+}
+
+/// A bound as it is meant: |v| >= 1e10 is infinite.
+pub fn as_bound(v: f64) -> f64 {
+    if v >= INFINITE_BOUND {
+        f64::INFINITY
+    } else if v <= -INFINITE_BOUND {
+        f64::NEG_INFINITY
+    } else {
+        v
+    }
+}

@@ -1,0 +1,152 @@
+//! What a caller may choose about a solve. One struct, checked once.
+
+use crate::error::{Error, Result, Status};
+use crate::metrics::Measure;
+
+/// The solvers. Numbers are part of the ABI; 0 is kept for an automatic choice.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SolverKind {
+    /// Block principal pivoting (Judice & Pires 1994) with an adaptive proximal term: exact, for symmetric A.
+    Bpp = 1,
+    /// Projected Gauss-Seidel, with relaxation: projected SOR.
+    Pgs = 2,
+}
+
+impl SolverKind {
+    /// Every solver.
+    pub const ALL: [SolverKind; 2] = [SolverKind::Bpp, SolverKind::Pgs];
+
+    /// The solver's short name, as tools print and read it.
+    pub fn name(self) -> &'static str {
+        match self {
+            SolverKind::Bpp => "bpp",
+            SolverKind::Pgs => "pgs",
+        }
+    }
+
+    /// Iterations when the caller does not say.
+    pub fn default_iterations(self) -> usize {
+        match self {
+            SolverKind::Bpp => 200,
+            SolverKind::Pgs => 1000,
+        }
+    }
+
+    /// Iterations between two exact measurements when the caller does not say. A pivot holds its exact w and
+    /// measuring is all but free; a sweep does not, and measuring costs about as much as sweeping.
+    pub fn default_check_interval(self) -> usize {
+        match self {
+            SolverKind::Bpp => 1,
+            SolverKind::Pgs => 32,
+        }
+    }
+
+    /// Measurements without progress that count as a stall when the caller does not say. Pivots may wander for long
+    /// before an index set fits; sweeps that gained nothing over eight checks will not gain later.
+    pub fn default_stall_window(self) -> usize {
+        match self {
+            SolverKind::Bpp => 100,
+            SolverKind::Pgs => 8,
+        }
+    }
+
+    /// The solver with this ABI number.
+    pub fn from_number(number: i32) -> Option<Self> {
+        Self::ALL.into_iter().find(|&k| k as i32 == number)
+    }
+}
+
+/// Which iterate a solve returns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// The iterate of least error under this measure.
+    Best(Measure),
+    /// The last iterate, as solvers without a monitor do.
+    Last,
+}
+
+/// Everything a caller may choose about a solve.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// Which solver.
+    pub solver: SolverKind,
+    /// Which iterate to return.
+    pub choice: Choice,
+    /// Iteration budget; 0: the solver's default.
+    pub max_iterations: usize,
+    /// Wall-clock budget in seconds; 0: none.
+    pub time_limit: f64,
+    /// Converged when the energy error is at most this many joules.
+    pub energy_tolerance: f64,
+    /// Converged when the energy error is at most this fraction of the energy error at x = clamp(0).
+    pub relative_tolerance: f64,
+    /// Iterations between exact measurements; 0: the solver's default.
+    pub check_interval: usize,
+    /// Stalled when this many measurements in a row did not lower the best error by `stall_decrease`;
+    /// 0: the solver's default.
+    pub stall_window: usize,
+    /// The fraction by which the best error must fall within `stall_window` measurements, in [0, 1).
+    pub stall_decrease: f64,
+    /// Relaxation of the sweeps, in (0, 2).
+    pub relaxation: f64,
+    /// Iteration records kept; a longer run is thinned evenly. 0: no history.
+    pub history_capacity: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            solver: SolverKind::Bpp,
+            choice: Choice::Best(Measure::Energy),
+            max_iterations: 0,
+            time_limit: 0.0,
+            energy_tolerance: 1e-18,
+            relative_tolerance: 1e-10,
+            check_interval: 0,
+            stall_window: 0,
+            stall_decrease: 0.01,
+            relaxation: 1.0,
+            history_capacity: 128,
+        }
+    }
+}
+
+impl Settings {
+    /// Refuse a field that is out of range, by name.
+    pub fn validate(&self) -> Result<()> {
+        let range = |name: &str, value: f64, ok: bool, want: &str| {
+            if ok {
+                Ok(())
+            } else {
+                Err(Error::new(
+                    Status::InvalidValue,
+                    format_args!("settings.{name} is {value}, it must be {want}"),
+                ))
+            }
+        };
+        let at_least_0 = |v: f64| v.is_finite() && v >= 0.0;
+        range("time_limit", self.time_limit, at_least_0(self.time_limit), "finite and >= 0")?;
+        range("energy_tolerance", self.energy_tolerance, at_least_0(self.energy_tolerance), "finite and >= 0")?;
+        range("relative_tolerance", self.relative_tolerance, at_least_0(self.relative_tolerance), "finite and >= 0")?;
+        let fraction = self.stall_decrease >= 0.0 && self.stall_decrease < 1.0;
+        range("stall_decrease", self.stall_decrease, fraction, "in [0, 1)")?;
+        let open = self.relaxation > 0.0 && self.relaxation < 2.0;
+        range("relaxation", self.relaxation, open, "in (0, 2)")
+    }
+
+    /// The iteration budget in force.
+    pub fn iterations(&self) -> usize {
+        if self.max_iterations == 0 { self.solver.default_iterations() } else { self.max_iterations }
+    }
+
+    /// The stall window in force.
+    pub fn stall_window(&self) -> usize {
+        if self.stall_window == 0 { self.solver.default_stall_window() } else { self.stall_window }
+    }
+
+    /// The measuring interval in force.
+    pub fn interval(&self) -> usize {
+        if self.check_interval == 0 { self.solver.default_check_interval() } else { self.check_interval }
+    }
+}

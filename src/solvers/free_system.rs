@@ -1,0 +1,348 @@
+//! The linear system on the free rows, `(A_FF + S_F) x = r` with a positive diagonal S, factored on the cheaper side.
+//!
+//! *Rows*: `A_FF + S_F` itself, |F| by |F|, dense or sparse. *Bodies*: for Jacobian rows `A = K Kᵀ + C` and with
+//! `Γ = C + S` the same x follows from the whitened velocity u of 6 entries per body,
+//!
+//! ```text
+//! (I + K_Fᵀ Γ_F⁻¹ K_F) u = K_Fᵀ Γ_F⁻¹ r,     x = Γ_F⁻¹ (r - K_F u)
+//! ```
+//!
+//! dense or in 6 by 6 blocks over the graph of bodies that share a row. A wall of 30 bricks has 564 rows and 180
+//! velocities. Small Γ costs digits on that side; callers refine. Patterns are analysed once per contact graph.
+
+use crate::error::{refill, reserve, Result};
+use crate::linalg::{Block, BlockCholesky, DenseCholesky, Failure};
+use crate::problem::{Csr, Jacobian, Operator, Problem, Row};
+use crate::Budget;
+
+/// Below this order no sparse factorisation beats the dense one.
+const ALWAYS_DENSE: usize = 64;
+/// Measured speed of the dense kernel over the sparse ones, per flop, with blocks of 1 and 6.
+const DENSE_SPEED: [f64; 2] = [25.0, 8.0];
+
+const NONE: u32 = u32::MAX;
+
+/// Where a system was factored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Side {
+    #[default]
+    RowsDense,
+    RowsSparse,
+    BodiesDense,
+    BodiesSparse,
+}
+
+#[derive(Default)]
+pub(super) struct FreeSystem {
+    side: Side,
+    dense: DenseCholesky,
+    rows: BlockCholesky<1>,
+    bodies: BlockCholesky<6>,
+    /// Is the sparse pattern of the current problem analysed?
+    sparse: bool,
+    /// Pattern scratch.
+    start: Vec<u32>,
+    index: Vec<u32>,
+    /// Rows of every body: `touching[first[k]..first[k + 1]]`.
+    first: Vec<u32>,
+    touching: Vec<u32>,
+    /// The free rows of the last factorisation, the place of every row among them, and 1/Γ of each.
+    free: Vec<u32>,
+    position: Vec<u32>,
+    inverse_gamma: Vec<f64>,
+    u: Vec<f64>,
+}
+
+impl FreeSystem {
+    /// Look at a problem's pattern. Once per solve.
+    pub fn prepare(&mut self, problem: &Problem) -> Result<()> {
+        self.sparse = false;
+        reserve(&mut self.free, problem.len())?;
+        refill(&mut self.position, problem.len(), NONE)?;
+        match problem.operator() {
+            Operator::Dense(_) => {}
+            Operator::Csr(csr) => {
+                if problem.len() > ALWAYS_DENSE {
+                    self.analyse_rows(csr)?;
+                }
+            }
+            Operator::Jacobian(jacobian) => {
+                self.list_rows_of_bodies(jacobian)?;
+                if 6 * jacobian.bodies() > ALWAYS_DENSE {
+                    self.analyse_bodies(jacobian)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn analyse_rows(&mut self, csr: &Csr) -> Result<()> {
+        reserve(&mut self.start, csr.row_start().len())?;
+        self.start.clear();
+        self.start.extend(csr.row_start().iter().map(|&s| s as u32));
+        self.rows.analyse(&self.start, csr.columns())?;
+        self.sparse = true;
+        Ok(())
+    }
+
+    fn list_rows_of_bodies(&mut self, jacobian: &Jacobian) -> Result<()> {
+        let bodies = jacobian.bodies();
+        // One slot for the world, which is dropped, and one that shifts counts into starts.
+        refill(&mut self.first, bodies + 2, 0)?;
+        for row in jacobian.rows() {
+            for body in row.body {
+                self.first[body as usize + 1] += 1;
+            }
+        }
+        for k in 0..=bodies {
+            self.first[k + 1] += self.first[k];
+        }
+        refill(&mut self.touching, self.first[bodies + 1] as usize, 0)?;
+        for (i, row) in jacobian.rows().iter().enumerate() {
+            for body in row.body {
+                self.touching[self.first[body as usize] as usize] = i as u32;
+                self.first[body as usize] += 1;
+            }
+        }
+        // Each start has moved to the next body's: move them back.
+        self.first.copy_within(0..=bodies, 1);
+        self.first[0] = 0;
+        Ok(())
+    }
+
+    /// Bodies that share a row, sorted and without repeats.
+    fn analyse_bodies(&mut self, jacobian: &Jacobian) -> Result<()> {
+        let bodies = jacobian.bodies();
+        refill(&mut self.start, bodies + 1, 0)?;
+        reserve(&mut self.index, 2 * jacobian.rows().len())?;
+        self.index.clear();
+        for k in 0..bodies {
+            let begin = self.index.len();
+            for &i in &self.touching[self.first[k] as usize..self.first[k + 1] as usize] {
+                let [p, q] = jacobian.rows()[i as usize].body;
+                let other = if p as usize == k { q } else { p };
+                if (other as usize) < bodies && self.index.last() != Some(&other) {
+                    self.index.push(other);
+                }
+            }
+            self.index[begin..].sort_unstable();
+            let mut kept = begin;
+            for at in begin..self.index.len() {
+                if at == begin || self.index[at] != self.index[kept - 1] {
+                    self.index[kept] = self.index[at];
+                    kept += 1;
+                }
+            }
+            self.index.truncate(kept);
+            self.start[k + 1] = kept as u32;
+        }
+        self.bodies.analyse(&self.start, &self.index)?;
+        self.sparse = true;
+        Ok(())
+    }
+
+    /// Factor `A_FF + S_F` for the rows in `free`; `shift` has S of every row. A failure names a row or body.
+    pub fn factor(
+        &mut self,
+        problem: &Problem,
+        free: impl Iterator<Item = usize>,
+        shift: &[f64],
+        budget: &Budget,
+    ) -> Result<std::result::Result<(), Failure>> {
+        for &i in &self.free {
+            self.position[i as usize] = NONE;
+        }
+        self.free.clear();
+        for i in free {
+            self.position[i] = self.free.len() as u32;
+            self.free.push(i as u32);
+        }
+        self.side = self.choose(problem);
+        match self.side {
+            Side::RowsDense => self.fill_rows_dense(problem, shift)?,
+            Side::RowsSparse => self.fill_rows_sparse(problem, shift),
+            Side::BodiesDense => self.fill_bodies_dense(problem, shift)?,
+            Side::BodiesSparse => self.fill_bodies_sparse(problem, shift)?,
+        }
+        Ok(match self.side {
+            Side::RowsDense | Side::BodiesDense => self.dense.factor(budget),
+            Side::RowsSparse => self.rows.factor(budget),
+            Side::BodiesSparse => self.bodies.factor(budget),
+        })
+    }
+
+    /// The side with the fewest weighted flops.
+    fn choose(&self, problem: &Problem) -> Side {
+        let cube = |n: usize| (n as f64).powi(3) / 3.0;
+        let rows = (cube(self.free.len()), Side::RowsDense);
+        let sparse = |flops: f64, block: usize, side| {
+            (if self.sparse { DENSE_SPEED[block] * flops } else { f64::INFINITY }, side)
+        };
+        let sides = match problem.operator() {
+            Operator::Dense(_) => return Side::RowsDense,
+            Operator::Csr(_) => [rows, sparse(self.rows.flops(), 0, Side::RowsSparse), rows],
+            Operator::Jacobian(j) => {
+                [rows, (cube(6 * j.bodies()), Side::BodiesDense), sparse(self.bodies.flops(), 1, Side::BodiesSparse)]
+            }
+        };
+        sides.into_iter().min_by(|p, q| p.0.total_cmp(&q.0)).map_or(Side::RowsDense, |best| best.1)
+    }
+
+    fn fill_rows_dense(&mut self, problem: &Problem, shift: &[f64]) -> Result<()> {
+        let m = self.free.len();
+        let out = self.dense.matrix(m)?;
+        match problem.operator() {
+            Operator::Dense(a) => {
+                for (p, &i) in self.free.iter().enumerate() {
+                    let row = a.row(i as usize);
+                    for (q, &j) in self.free[..=p].iter().enumerate() {
+                        out[q * m + p] = row[j as usize];
+                    }
+                }
+            }
+            Operator::Csr(a) => {
+                out.fill(0.0);
+                for (p, &i) in self.free.iter().enumerate() {
+                    for (j, value) in a.row(i as usize) {
+                        let q = self.position[j] as usize;
+                        if q <= p {
+                            out[q * m + p] = value;
+                        }
+                    }
+                }
+            }
+            Operator::Jacobian(a) => {
+                out.fill(0.0);
+                for (p, &i) in self.free.iter().enumerate() {
+                    let row = &a.rows()[i as usize];
+                    out[p * m + p] += a.compliance()[i as usize];
+                    for (half, &body) in row.body.iter().enumerate().filter(|(_, &k)| (k as usize) < a.bodies()) {
+                        let range = self.first[body as usize] as usize..self.first[body as usize + 1] as usize;
+                        for &j in &self.touching[range] {
+                            let q = self.position[j as usize] as usize;
+                            if q <= p {
+                                out[q * m + p] += half_dot(row, half, &a.rows()[j as usize], body);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        for (p, &i) in self.free.iter().enumerate() {
+            out[p * m + p] += shift[i as usize];
+        }
+        Ok(())
+    }
+
+    /// Rows that are not free become rows of the identity, so that one pattern serves every index set.
+    fn fill_rows_sparse(&mut self, problem: &Problem, shift: &[f64]) {
+        let Operator::Csr(a) = problem.operator() else { return };
+        self.rows.clear();
+        for i in 0..problem.len() {
+            if self.position[i] == NONE {
+                self.rows.add(i, i, &Block::<1>::new(1.0));
+                continue;
+            }
+            for (j, value) in a.row(i) {
+                if j < i && self.position[j] != NONE {
+                    self.rows.add(i, j, &Block::<1>::new(value));
+                }
+            }
+            self.rows.add(i, i, &Block::<1>::new(a.get(i, i) + shift[i]));
+        }
+    }
+
+    fn invert_gamma(&mut self, jacobian: &Jacobian, shift: &[f64]) -> Result<()> {
+        refill(&mut self.inverse_gamma, self.free.len(), 0.0)?;
+        for (inverse, &i) in self.inverse_gamma.iter_mut().zip(&self.free) {
+            *inverse = 1.0 / (jacobian.compliance()[i as usize] + shift[i as usize]);
+        }
+        Ok(())
+    }
+
+    fn fill_bodies_dense(&mut self, problem: &Problem, shift: &[f64]) -> Result<()> {
+        let Operator::Jacobian(a) = problem.operator() else { return Ok(()) };
+        self.invert_gamma(a, shift)?;
+        let m = 6 * a.bodies();
+        let out = self.dense.matrix(m)?;
+        out.fill(0.0);
+        for d in 0..m {
+            out[d * m + d] = 1.0;
+        }
+        for (&i, &weight) in self.free.iter().zip(&self.inverse_gamma) {
+            let row = &a.rows()[i as usize];
+            for (s, &p) in row.body.iter().enumerate().filter(|(_, &p)| (p as usize) < a.bodies()) {
+                for (t, &q) in row.body.iter().enumerate().filter(|(_, &q)| q <= p) {
+                    for d in 0..6 {
+                        let scaled = weight * row.k[6 * t + d];
+                        let column = &mut out[(6 * q as usize + d) * m + 6 * p as usize..][..6];
+                        for c in 0..6 {
+                            column[c] += row.k[6 * s + c] * scaled;
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn fill_bodies_sparse(&mut self, problem: &Problem, shift: &[f64]) -> Result<()> {
+        let Operator::Jacobian(a) = problem.operator() else { return Ok(()) };
+        self.invert_gamma(a, shift)?;
+        self.bodies.clear();
+        for k in 0..a.bodies() {
+            self.bodies.add(k, k, &Block::<6>::identity());
+        }
+        for (&i, &weight) in self.free.iter().zip(&self.inverse_gamma) {
+            let row = &a.rows()[i as usize];
+            for (s, &p) in row.body.iter().enumerate().filter(|(_, &p)| (p as usize) < a.bodies()) {
+                for (t, &q) in row.body.iter().enumerate().filter(|(_, &q)| q <= p) {
+                    let block = Block::<6>::from_fn(|c, d| weight * row.k[6 * s + c] * row.k[6 * t + d]);
+                    self.bodies.add(p as usize, q as usize, &block);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Solve in place; `x` has one entry per free row, in the order given to [`Self::factor`].
+    pub fn solve(&mut self, problem: &Problem, x: &mut [f64]) -> Result<()> {
+        match (self.side, problem.operator()) {
+            (Side::RowsDense, _) => self.dense.solve(x),
+            (Side::RowsSparse, _) => {
+                refill(&mut self.u, problem.len(), 0.0)?;
+                for (&i, &x) in self.free.iter().zip(x.iter()) {
+                    self.u[i as usize] = x;
+                }
+                self.rows.solve(&mut self.u);
+                for (&i, x) in self.free.iter().zip(x.iter_mut()) {
+                    *x = self.u[i as usize];
+                }
+            }
+            (_, Operator::Jacobian(a)) => {
+                refill(&mut self.u, a.whitened_len(), 0.0)?;
+                for (p, &i) in self.free.iter().enumerate() {
+                    a.rows()[i as usize].add(self.inverse_gamma[p] * x[p], &mut self.u);
+                }
+                let m = 6 * a.bodies();
+                if self.side == Side::BodiesDense {
+                    self.dense.solve(&mut self.u[..m]);
+                } else {
+                    self.bodies.solve(&mut self.u[..m]);
+                }
+                for (p, &i) in self.free.iter().enumerate() {
+                    x[p] = self.inverse_gamma[p] * (x[p] - a.rows()[i as usize].dot(&self.u));
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// The part of `K_i · K_j` on one body, which is `half` of row i.
+#[inline]
+fn half_dot(row: &Row, half: usize, other: &Row, body: u32) -> f64 {
+    let theirs = usize::from(other.body[0] != body);
+    (0..6).map(|c| row.k[6 * half + c] * other.k[6 * theirs + c]).sum()
+}

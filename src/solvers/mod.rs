@@ -1,0 +1,69 @@
+//! The solvers, one file each.
+//!
+//! A solver is [`Solver::start`] and [`Solver::step`]: one sweep, pivot or Newton step. It moves the iterate in
+//! [`State`] and says whether it can go on; it does not count, time, measure or judge. [`crate::driver`] does that,
+//! for all of them alike. To add one: a file here, a line in [`build`] and in [`SolverKind`], a row in
+//! `tests/solver_matrix.rs`; the compiler points at what is missing.
+
+mod bpp;
+mod free_system;
+mod pgs;
+
+use crate::error::{Error, Result, Status};
+use crate::problem::Problem;
+use crate::settings::{Settings, SolverKind};
+use crate::Budget;
+
+/// The iterate, shared between a solver and the driver.
+#[derive(Debug, Default)]
+pub struct State {
+    /// Impulses.
+    pub x: Vec<f64>,
+    /// Velocities; equal to A x + b where [`State::w_is_exact`] says so.
+    pub w: Vec<f64>,
+    /// Does `w` belong to this `x`?
+    pub w_is_exact: bool,
+    /// Energy of the last step's change, `½ Σ a_ii δx_i²` in joules: a sweep's own measure of its progress.
+    pub change: f64,
+    /// Rows that changed between lower bound, free and upper bound in the last step.
+    pub set_changes: usize,
+}
+
+/// What a step says about the next one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// There is more to do.
+    Continue,
+    /// Another step would not change the iterate beyond round-off.
+    Stalled,
+    /// The deadline passed inside the step; the iterate is the one before it.
+    OutOfTime,
+}
+
+/// One method.
+pub trait Solver: Send {
+    /// Begin at `state.x`, which is finite. Refuse what this solver cannot treat.
+    fn start(&mut self, problem: &Problem, state: &mut State, settings: &Settings) -> Result<()>;
+
+    /// Move the iterate once.
+    fn step(&mut self, problem: &Problem, state: &mut State, budget: &Budget) -> Result<Progress>;
+}
+
+/// A solver of the given kind, empty.
+pub fn build(kind: SolverKind) -> Box<dyn Solver> {
+    match kind {
+        SolverKind::Bpp => Box::<bpp::Bpp>::default(),
+        SolverKind::Pgs => Box::<pgs::Pgs>::default(),
+    }
+}
+
+/// Refuse a problem with a diagonal entry that is not positive: no row of it can be solved for its own impulse.
+fn require_positive_diagonal(problem: &Problem, solver: SolverKind) -> Result<()> {
+    match problem.diagonal().iter().position(|&a| a <= 0.0) {
+        None => Ok(()),
+        Some(i) => Err(Error::new(
+            Status::NoEnergy,
+            format_args!("diagonal[{i}] is {}: {} needs a_ii > 0 in every row", problem.diagonal()[i], solver.name()),
+        )),
+    }
+}
