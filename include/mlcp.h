@@ -30,7 +30,7 @@
 // Was the call legal? Says nothing about how well a problem was solved: that is the outcome.
 //
 // Numbers are part of the ABI and never reused. `mlcp_last_error()` has the sentence to each.
-typedef enum mlcp_status {
+typedef enum {
     // The call did what it says.
     MLCP_STATUS_OK = 0,
     // A pointer that may not be NULL is NULL.
@@ -58,7 +58,7 @@ typedef enum mlcp_status {
 } mlcp_status;
 
 // The solvers. Numbers are part of the ABI; 0 is kept for an automatic choice.
-typedef enum mlcp_solver_kind {
+typedef enum {
     // Block principal pivoting (Judice & Pires 1994) with an adaptive proximal term: exact, for symmetric A.
     MLCP_SOLVER_KIND_BPP = 1,
     // Projected Gauss-Seidel, with relaxation: projected SOR.
@@ -66,7 +66,7 @@ typedef enum mlcp_solver_kind {
 } mlcp_solver_kind;
 
 // A measure of error. Numbers are part of the ABI.
-typedef enum mlcp_measure {
+typedef enum {
     // Energy error of Enzenhoefer et al. 2019, in joules. Invariant to units and row scaling.
     MLCP_MEASURE_ENERGY = 0,
     // Fischer-Burmeister residual; adds N·s to m/s.
@@ -84,7 +84,7 @@ typedef enum mlcp_measure {
 } mlcp_measure;
 
 // How a solve ended. Numbers are part of the ABI.
-typedef enum mlcp_outcome {
+typedef enum {
     // No solve has been run.
     MLCP_OUTCOME_NONE = 0,
     // The energy error, measured at the returned x, is within tolerance.
@@ -100,7 +100,7 @@ typedef enum mlcp_outcome {
 } mlcp_outcome;
 
 // How friction bounds depend on normal impulses. Numbers are part of the ABI.
-typedef enum mlcp_friction_mode {
+typedef enum {
     // Bounds follow the current iterate.
     MLCP_FRICTION_MODE_COUPLED = 0,
     // Bounds are evaluated once, at the normal impulses given by `mlcp_problem_set_frozen_normals`.
@@ -108,7 +108,7 @@ typedef enum mlcp_friction_mode {
 } mlcp_friction_mode;
 
 // Which entries of a dense matrix the caller filled. Numbers are part of the ABI.
-typedef enum mlcp_triangle {
+typedef enum {
     // All of them.
     MLCP_TRIANGLE_FULL = 0,
     // Only j <= i; the matrix is symmetric. ODE fills its matrices so.
@@ -127,7 +127,7 @@ typedef struct mlcp_problem mlcp_problem;
 typedef struct mlcp_solver mlcp_solver;
 
 // What to do in a solve. Fill it with mlcp_settings_init, then change what you like.
-typedef struct mlcp_settings {
+typedef struct {
     // Size of this struct in bytes, set by mlcp_settings_init.
     size_t struct_size;
     // Which solver: an mlcp_solver_kind. Default MLCP_SOLVER_KIND_BPP.
@@ -156,7 +156,7 @@ typedef struct mlcp_settings {
 } mlcp_settings;
 
 // One iteration, as a callback and mlcp_solver_get_history see it.
-typedef struct mlcp_iteration {
+typedef struct {
     // Size of this struct in bytes.
     size_t struct_size;
     // 0 is the starting point.
@@ -188,10 +188,10 @@ typedef struct mlcp_iteration {
 // Called after every iteration, the starting point included; non-zero stops the solve. It runs on the solving thread,
 // may read other handles, and must neither throw nor longjmp. Calls on the solver itself, and changes to the problem
 // being solved, answer MLCP_STATUS_BUSY.
-typedef int32_t (*mlcp_callback)(const struct mlcp_iteration *iteration, void *user_data);
+typedef int32_t (*mlcp_callback)(const mlcp_iteration *iteration, void *user_data);
 
 // What a solve achieved. All errors are those of the returned x, measured afresh from w = A x + b.
-typedef struct mlcp_report {
+typedef struct {
     // Size of this struct in bytes, set by mlcp_report_init.
     size_t struct_size;
     // How the solve ended: an mlcp_outcome.
@@ -262,90 +262,90 @@ const char *mlcp_solver_kind_name(int32_t kind);
 // scaling. diagonal, x, w, lo, hi: n doubles each; diagonal > 0; |bound| >= 1e10 counts as infinite. out_row_errors: n
 // doubles, or NULL. out_total: receives the sum. Returns NO_ENERGY (diagonal <= 0), INVALID_VALUE. Any thread; allocates
 // nothing. Since 0.1.
-enum mlcp_status mlcp_energy_error(size_t n,
-                                   const double *diagonal,
-                                   const double *x,
-                                   const double *w,
-                                   const double *lo,
-                                   const double *hi,
-                                   double *out_row_errors,
-                                   double *out_total);
+mlcp_status mlcp_energy_error(size_t n,
+                              const double *diagonal,
+                              const double *x,
+                              const double *w,
+                              const double *lo,
+                              const double *hi,
+                              double *out_row_errors,
+                              double *out_total);
 
 // Fischer-Burmeister residual, sum over rows of max(|phi(hi-x, w-)|, |phi(x-lo, w+)|), phi(p, q) = p + q - sqrt(p^2+q^2).
 //
 // It adds impulses to velocities: its value depends on the units chosen. Arguments as for mlcp_energy_error. Returns
 // INVALID_VALUE. Since 0.1.
-enum mlcp_status mlcp_fischer_burmeister_error(size_t n,
-                                               const double *x,
-                                               const double *w,
-                                               const double *lo,
-                                               const double *hi,
-                                               double *out_row_errors,
-                                               double *out_total);
+mlcp_status mlcp_fischer_burmeister_error(size_t n,
+                                          const double *x,
+                                          const double *w,
+                                          const double *lo,
+                                          const double *hi,
+                                          double *out_row_errors,
+                                          double *out_total);
 
 // Natural residual, sum over rows of max(|min(hi-x, w-)|, |min(x-lo, w+)|).
 //
 // Its rows mix impulses and velocities: its value depends on the units chosen. Arguments as for mlcp_energy_error.
 // Returns INVALID_VALUE. Since 0.1.
-enum mlcp_status mlcp_natural_error(size_t n,
-                                    const double *x,
-                                    const double *w,
-                                    const double *lo,
-                                    const double *hi,
-                                    double *out_row_errors,
-                                    double *out_total);
+mlcp_status mlcp_natural_error(size_t n,
+                               const double *x,
+                               const double *w,
+                               const double *lo,
+                               const double *hi,
+                               double *out_row_errors,
+                               double *out_total);
 
 // Half the squared Fischer-Burmeister residual, the total error of Lu et al. 2013; mixed units.
 //
 // Arguments as for mlcp_energy_error. Returns INVALID_VALUE. Since 0.1.
-enum mlcp_status mlcp_merit_error(size_t n,
-                                  const double *x,
-                                  const double *w,
-                                  const double *lo,
-                                  const double *hi,
-                                  double *out_row_errors,
-                                  double *out_total);
+mlcp_status mlcp_merit_error(size_t n,
+                             const double *x,
+                             const double *w,
+                             const double *lo,
+                             const double *hi,
+                             double *out_row_errors,
+                             double *out_total);
 
 // Penalised Fischer-Burmeister residual of Chen, Chen and Kanzow: lambda phi(p, q) + (1 - lambda) p+ q+ in place of phi.
 //
 // lambda in (0, 1], usually 0.95. At an infinite bound only lambda phi counts. Mixed units. Other arguments as for
 // mlcp_energy_error. Returns INVALID_VALUE. Since 0.1.
-enum mlcp_status mlcp_penalized_error(size_t n,
-                                      const double *x,
-                                      const double *w,
-                                      const double *lo,
-                                      const double *hi,
-                                      double lambda,
-                                      double *out_row_errors,
-                                      double *out_total);
+mlcp_status mlcp_penalized_error(size_t n,
+                                 const double *x,
+                                 const double *w,
+                                 const double *lo,
+                                 const double *hi,
+                                 double lambda,
+                                 double *out_row_errors,
+                                 double *out_total);
 
 // Duality gap, sum over rows of w+ (x-lo) + w- (hi-x), in joules.
 //
 // For symmetric A and x within its bounds it bounds from above how far the energy 1/2 x^T A x + b^T x lies above its
 // minimum; +inf where w pushes towards an absent bound. Arguments as for mlcp_energy_error. Returns INVALID_VALUE. Since 0.1.
-enum mlcp_status mlcp_duality_gap(size_t n,
-                                  const double *x,
-                                  const double *w,
-                                  const double *lo,
-                                  const double *hi,
-                                  double *out_row_errors,
-                                  double *out_total);
+mlcp_status mlcp_duality_gap(size_t n,
+                             const double *x,
+                             const double *w,
+                             const double *lo,
+                             const double *hi,
+                             double *out_row_errors,
+                             double *out_total);
 
 // Create an empty problem.
 //
 // out_problem: receives the handle, to be given to mlcp_problem_destroy. Any thread. Allocates the handle. Since 0.1.
-enum mlcp_status mlcp_problem_create(struct mlcp_problem **out_problem);
+mlcp_status mlcp_problem_create(mlcp_problem **out_problem);
 
 // Destroy a problem; NULL is ignored.
 //
 // A problem that is being solved is not destroyed; mlcp_last_error then says so. Since 0.1.
-void mlcp_problem_destroy(struct mlcp_problem *problem);
+void mlcp_problem_destroy(mlcp_problem *problem);
 
 // Take memory for Jacobian problems of up to `rows` rows on `bodies` bodies, so that no refill up to that size
 // allocates. Optional: refills grow the memory by themselves.
 //
 // Returns OUT_OF_MEMORY or INVALID_SIZE if that much cannot be had. Since 0.1.
-enum mlcp_status mlcp_problem_reserve(struct mlcp_problem *problem, size_t rows, size_t bodies);
+mlcp_status mlcp_problem_reserve(mlcp_problem *problem, size_t rows, size_t bodies);
 
 // Start a problem with a dense matrix A of n rows.
 //
@@ -353,26 +353,26 @@ enum mlcp_status mlcp_problem_reserve(struct mlcp_problem *problem, size_t rows,
 // MLCP_TRIANGLE_LOWER only entries j <= i are read and mirrored, as ODE fills its matrices; with MLCP_TRIANGLE_FULL all
 // are read, and A need not be symmetric for solvers that allow it. Entries must be finite. The data are copied.
 // Returns INVALID_SIZE, INVALID_VALUE. Since 0.1.
-enum mlcp_status mlcp_problem_set_dense(struct mlcp_problem *problem,
-                                        size_t n,
-                                        const double *a,
-                                        size_t a_len,
-                                        size_t row_stride,
-                                        int32_t triangle);
+mlcp_status mlcp_problem_set_dense(mlcp_problem *problem,
+                                   size_t n,
+                                   const double *a,
+                                   size_t a_len,
+                                   size_t row_stride,
+                                   int32_t triangle);
 
 // Start a problem with a sparse matrix A of n rows in compressed row storage.
 //
 // row_start: n + 1 offsets, the first 0, the last equal to the number of entries. columns, values: one per entry;
 // columns rise strictly within each row, from 0. Both triangles must be stored. Values must be finite. Copied.
 // Returns INVALID_SIZE, INVALID_INDEX, INVALID_VALUE. Since 0.1.
-enum mlcp_status mlcp_problem_set_csr(struct mlcp_problem *problem,
-                                      size_t n,
-                                      const int32_t *row_start,
-                                      size_t row_start_len,
-                                      const int32_t *columns,
-                                      size_t columns_len,
-                                      const double *values,
-                                      size_t values_len);
+mlcp_status mlcp_problem_set_csr(mlcp_problem *problem,
+                                 size_t n,
+                                 const int32_t *row_start,
+                                 size_t row_start_len,
+                                 const int32_t *columns,
+                                 size_t columns_len,
+                                 const double *values,
+                                 size_t values_len);
 
 // Start a problem with two-body constraint rows: A = J M^-1 J^T + C, never formed.
 //
@@ -382,21 +382,21 @@ enum mlcp_status mlcp_problem_set_csr(struct mlcp_problem *problem,
 // bodies: two body numbers per row, -1 for the world. compliance: C, one per row, >= 0 (velocity per impulse; a spring of
 // stiffness k gives 1/(k h^2), a CFM in ODE's sense cfm/h); NULL with length 0 for none. All finite; copied.
 // Returns INVALID_SIZE, INVALID_INDEX, INVALID_VALUE. Since 0.1.
-enum mlcp_status mlcp_problem_set_jacobian(struct mlcp_problem *problem,
-                                           const double *inverse_mass,
-                                           size_t inverse_mass_len,
-                                           const double *jacobian,
-                                           size_t jacobian_len,
-                                           const int32_t *bodies,
-                                           size_t bodies_len,
-                                           const double *compliance,
-                                           size_t compliance_len);
+mlcp_status mlcp_problem_set_jacobian(mlcp_problem *problem,
+                                      const double *inverse_mass,
+                                      size_t inverse_mass_len,
+                                      const double *jacobian,
+                                      size_t jacobian_len,
+                                      const int32_t *bodies,
+                                      size_t bodies_len,
+                                      const double *compliance,
+                                      size_t compliance_len);
 
 // Set b of w = A x + b: the rows' velocities (m/s, rad/s) if no impulse acted. Engines that write A x = b + w (Bullet,
 // ODE, DART) pass -b.
 //
 // b: one finite double per row; copied. Returns INVALID_SIZE, INVALID_VALUE. Since 0.1.
-enum mlcp_status mlcp_problem_set_b(struct mlcp_problem *problem, const double *b, size_t b_len);
+mlcp_status mlcp_problem_set_b(mlcp_problem *problem, const double *b, size_t b_len);
 
 // Set b of a Jacobian problem from the bodies' motion: b = J (v + h M^-1 f) + violation / h.
 //
@@ -404,25 +404,25 @@ enum mlcp_status mlcp_problem_set_b(struct mlcp_problem *problem, const double *
 // forces: six per body, force (N) then torque (N m), gravity included; NULL with length 0 for none. violation: one per
 // row, the constraint's value (m, rad; negative: penetration), of which each step removes all: scale it to remove less;
 // NULL with length 0 for none. Returns INVALID_STATE for a dense or CSR problem, INVALID_SIZE, INVALID_VALUE. Since 0.1.
-enum mlcp_status mlcp_problem_set_motion(struct mlcp_problem *problem,
-                                         double h,
-                                         const double *velocities,
-                                         size_t velocities_len,
-                                         const double *forces,
-                                         size_t forces_len,
-                                         const double *violation,
-                                         size_t violation_len);
+mlcp_status mlcp_problem_set_motion(mlcp_problem *problem,
+                                    double h,
+                                    const double *velocities,
+                                    size_t velocities_len,
+                                    const double *forces,
+                                    size_t forces_len,
+                                    const double *violation,
+                                    size_t violation_len);
 
 // Set the bounds lo <= x <= hi (N s, N m s).
 //
 // |v| >= 1e10 counts as infinite. Both infinite: a joint; lo = hi: a fixed row, any w is right; a new problem has only
 // free rows. On a friction row the bounds must contain 0 and cap the coupled ones. Copied. Returns INVALID_SIZE,
 // INVALID_VALUE (NaN, lo > hi). Since 0.1.
-enum mlcp_status mlcp_problem_set_bounds(struct mlcp_problem *problem,
-                                         const double *lo,
-                                         size_t lo_len,
-                                         const double *hi,
-                                         size_t hi_len);
+mlcp_status mlcp_problem_set_bounds(mlcp_problem *problem,
+                                    const double *lo,
+                                    size_t lo_len,
+                                    const double *hi,
+                                    size_t hi_len);
 
 // Couple friction rows to normal rows: |x_i| <= mu_i max(x_f, 0) with f = findex[i].
 //
@@ -431,59 +431,57 @@ enum mlcp_status mlcp_problem_set_bounds(struct mlcp_problem *problem,
 // impulses and errors are measured with the bounds at that very x; or MLCP_FRICTION_MODE_FROZEN, bounds are evaluated
 // once at the impulses given to mlcp_problem_set_frozen_normals. Copied. Returns INVALID_SIZE, INVALID_INDEX,
 // INVALID_VALUE. Since 0.1.
-enum mlcp_status mlcp_problem_set_friction(struct mlcp_problem *problem,
-                                           const int32_t *findex,
-                                           size_t findex_len,
-                                           const double *mu,
-                                           size_t mu_len,
-                                           int32_t mode);
+mlcp_status mlcp_problem_set_friction(mlcp_problem *problem,
+                                      const int32_t *findex,
+                                      size_t findex_len,
+                                      const double *mu,
+                                      size_t mu_len,
+                                      int32_t mode);
 
 // Give the normal impulses at which frozen friction bounds are evaluated, for example last step's.
 //
 // x: one finite double per row, of which normal rows are read. Returns INVALID_STATE if friction is coupled,
 // INVALID_SIZE, INVALID_VALUE. Since 0.1.
-enum mlcp_status mlcp_problem_set_frozen_normals(struct mlcp_problem *problem, const double *x, size_t x_len);
+mlcp_status mlcp_problem_set_frozen_normals(mlcp_problem *problem, const double *x, size_t x_len);
 
 // Number of rows; 0 for NULL or a problem that is being changed. Since 0.1.
-size_t mlcp_problem_rows(const struct mlcp_problem *problem);
+size_t mlcp_problem_rows(const mlcp_problem *problem);
 
 // The diagonal of A, one entry per row: inverse effective masses, 1/kg or 1/(kg m^2).
 //
 // out_diagonal: exactly one double per row. Returns INVALID_SIZE. Since 0.1.
-enum mlcp_status mlcp_problem_get_diagonal(const struct mlcp_problem *problem,
-                                           double *out_diagonal,
-                                           size_t out_diagonal_len);
+mlcp_status mlcp_problem_get_diagonal(const mlcp_problem *problem, double *out_diagonal, size_t out_diagonal_len);
 
 // The bounds in force when the impulses are x, friction evaluated.
 //
 // x, out_lo, out_hi: one double per row. Returns INVALID_SIZE, INVALID_VALUE, INVALID_STATE (frozen friction without
 // normals). Since 0.1.
-enum mlcp_status mlcp_problem_get_bounds(const struct mlcp_problem *problem,
-                                         const double *x,
-                                         size_t x_len,
-                                         double *out_lo,
-                                         size_t out_lo_len,
-                                         double *out_hi,
-                                         size_t out_hi_len);
+mlcp_status mlcp_problem_get_bounds(const mlcp_problem *problem,
+                                    const double *x,
+                                    size_t x_len,
+                                    double *out_lo,
+                                    size_t out_lo_len,
+                                    double *out_hi,
+                                    size_t out_hi_len);
 
 // w = A x + b, in m/s or rad/s.
 //
 // x, out_w: one double per row, not overlapping. Returns INVALID_SIZE, INVALID_VALUE. Since 0.1.
-enum mlcp_status mlcp_problem_get_w(const struct mlcp_problem *problem,
-                                    const double *x,
-                                    size_t x_len,
-                                    double *out_w,
-                                    size_t out_w_len);
+mlcp_status mlcp_problem_get_w(const mlcp_problem *problem,
+                               const double *x,
+                               size_t x_len,
+                               double *out_w,
+                               size_t out_w_len);
 
 // Velocity changes of the bodies, M^-1 J^T x: add them to the velocities after a solve.
 //
 // x: one double per row. out_velocity_change: six per body, linear (m/s) then angular (rad/s). Returns INVALID_STATE
 // for a dense or CSR problem, INVALID_SIZE, INVALID_VALUE. Since 0.1.
-enum mlcp_status mlcp_problem_get_velocity_change(const struct mlcp_problem *problem,
-                                                  const double *x,
-                                                  size_t x_len,
-                                                  double *out_velocity_change,
-                                                  size_t out_velocity_change_len);
+mlcp_status mlcp_problem_get_velocity_change(const mlcp_problem *problem,
+                                             const double *x,
+                                             size_t x_len,
+                                             double *out_velocity_change,
+                                             size_t out_velocity_change_len);
 
 // How wrong x is under a measure, for any x, whoever computed it.
 //
@@ -491,40 +489,40 @@ enum mlcp_status mlcp_problem_get_velocity_change(const struct mlcp_problem *pro
 // and the duality gap are joules, the others mix units. out_row_errors: one double per row, or NULL with length 0.
 // out_total: receives the sum. Returns NO_ENERGY (an energy with a_ii <= 0 in a row), SINGULAR (exact mass),
 // INVALID_SIZE, INVALID_VALUE, INVALID_STATE. Allocates only on first use at a size. Since 0.1.
-enum mlcp_status mlcp_problem_measure(const struct mlcp_problem *problem,
-                                      int32_t measure,
-                                      const double *x,
-                                      size_t x_len,
-                                      double *out_row_errors,
-                                      size_t out_row_errors_len,
-                                      double *out_total);
+mlcp_status mlcp_problem_measure(const mlcp_problem *problem,
+                                 int32_t measure,
+                                 const double *x,
+                                 size_t x_len,
+                                 double *out_row_errors,
+                                 size_t out_row_errors_len,
+                                 double *out_total);
 
 // Create a solver.
 //
 // settings: NULL for the defaults, or a struct filled by mlcp_settings_init. out_solver: receives the handle, to be
 // given to mlcp_solver_destroy. Returns INVALID_SIZE, INVALID_VALUE naming the field. Any thread. Allocates. Since 0.1.
-enum mlcp_status mlcp_solver_create(const struct mlcp_settings *settings, struct mlcp_solver **out_solver);
+mlcp_status mlcp_solver_create(const mlcp_settings *settings, mlcp_solver **out_solver);
 
 // Destroy a solver; NULL is ignored.
 //
 // A solver that is solving (a call from its own callback) is not destroyed; mlcp_last_error then says so. Since 0.1.
-void mlcp_solver_destroy(struct mlcp_solver *solver);
+void mlcp_solver_destroy(mlcp_solver *solver);
 
 // Change the settings; takes effect with the next solve. Another solver kind starts with fresh memory.
 //
 // settings: filled by mlcp_settings_init. Returns INVALID_SIZE, INVALID_VALUE naming the field; the old settings then
 // stay. Since 0.1.
-enum mlcp_status mlcp_solver_set_settings(struct mlcp_solver *solver, const struct mlcp_settings *settings);
+mlcp_status mlcp_solver_set_settings(mlcp_solver *solver, const mlcp_settings *settings);
 
 // Read the settings in force.
 //
 // out_settings: a struct initialised by mlcp_settings_init. Returns INVALID_SIZE. Since 0.1.
-enum mlcp_status mlcp_solver_get_settings(const struct mlcp_solver *solver, struct mlcp_settings *out_settings);
+mlcp_status mlcp_solver_get_settings(const mlcp_solver *solver, mlcp_settings *out_settings);
 
 // Set the function called after every iteration; NULL for none.
 //
 // user_data is passed through and never read; it must live as long as it is set. Since 0.1.
-enum mlcp_status mlcp_solver_set_callback(struct mlcp_solver *solver, mlcp_callback callback, void *user_data);
+mlcp_status mlcp_solver_set_callback(mlcp_solver *solver, mlcp_callback callback, void *user_data);
 
 // Solve a problem and return the best iterate.
 //
@@ -534,69 +532,65 @@ enum mlcp_status mlcp_solver_set_callback(struct mlcp_solver *solver, mlcp_callb
 // Returns MLCP_STATUS_OK also when the tolerance was not reached: what was achieved is the report's outcome and errors.
 // Else UNSUPPORTED, NO_ENERGY, INVALID_STATE, INVALID_SIZE, INVALID_VALUE, BUSY; out_x and out_report are then untouched.
 // Allocates only when a problem is larger than any before. Since 0.1.
-enum mlcp_status mlcp_solver_solve(struct mlcp_solver *solver,
-                                   const struct mlcp_problem *problem,
-                                   const double *x0,
-                                   size_t x0_len,
-                                   double *out_x,
-                                   size_t out_x_len,
-                                   struct mlcp_report *out_report);
+mlcp_status mlcp_solver_solve(mlcp_solver *solver,
+                              const mlcp_problem *problem,
+                              const double *x0,
+                              size_t x0_len,
+                              double *out_x,
+                              size_t out_x_len,
+                              mlcp_report *out_report);
 
 // The last solve's report again.
 //
 // out_report: a struct initialised by mlcp_report_init. Returns INVALID_SIZE. Since 0.1.
-enum mlcp_status mlcp_solver_get_report(const struct mlcp_solver *solver, struct mlcp_report *out_report);
+mlcp_status mlcp_solver_get_report(const mlcp_solver *solver, mlcp_report *out_report);
 
 // Velocities w = A x + b of the last solve, in m/s or rad/s.
 //
 // out_w: exactly one double per row of that solve. Returns INVALID_SIZE. Since 0.1.
-enum mlcp_status mlcp_solver_get_w(const struct mlcp_solver *solver, double *out_w, size_t out_w_len);
+mlcp_status mlcp_solver_get_w(const mlcp_solver *solver, double *out_w, size_t out_w_len);
 
 // Energy error of every row of the last solve, in joules; they add up to the report's energy_error.
 //
 // out_row_errors: exactly one double per row of that solve. Returns INVALID_SIZE. Since 0.1.
-enum mlcp_status mlcp_solver_get_row_errors(const struct mlcp_solver *solver,
-                                            double *out_row_errors,
-                                            size_t out_row_errors_len);
+mlcp_status mlcp_solver_get_row_errors(const mlcp_solver *solver, double *out_row_errors, size_t out_row_errors_len);
 
 // The rows with the largest energy errors of the last solve, worst first: which contact or joint is wrong.
 //
 // out_rows, out_errors: room for the row numbers and their errors in joules, of equal length. out_count: receives how many
 // were written; rows without error are left out. Returns INVALID_SIZE. Since 0.1.
-enum mlcp_status mlcp_solver_get_worst_rows(const struct mlcp_solver *solver,
-                                            int32_t *out_rows,
-                                            size_t out_rows_len,
-                                            double *out_errors,
-                                            size_t out_errors_len,
-                                            size_t *out_count);
+mlcp_status mlcp_solver_get_worst_rows(const mlcp_solver *solver,
+                                       int32_t *out_rows,
+                                       size_t out_rows_len,
+                                       double *out_errors,
+                                       size_t out_errors_len,
+                                       size_t *out_count);
 
 // Number of records in the last solve's history; 0 for NULL or a solver in use. Since 0.1.
-size_t mlcp_solver_history_len(const struct mlcp_solver *solver);
+size_t mlcp_solver_history_len(const mlcp_solver *solver);
 
 // One record of the last solve's history; index 0 is the starting point.
 //
 // out_iteration: a struct initialised by mlcp_iteration_init. Returns INVALID_INDEX, INVALID_SIZE. Since 0.1.
-enum mlcp_status mlcp_solver_get_history(const struct mlcp_solver *solver,
-                                         size_t index,
-                                         struct mlcp_iteration *out_iteration);
+mlcp_status mlcp_solver_get_history(const mlcp_solver *solver, size_t index, mlcp_iteration *out_iteration);
 
 // Fill `settings` with the defaults.
 //
 // struct_size: pass sizeof(mlcp_settings). Returns INVALID_SIZE for a size this library does not know. Any thread;
 // allocates nothing. Since 0.1.
-enum mlcp_status mlcp_settings_init(struct mlcp_settings *settings, size_t struct_size);
+mlcp_status mlcp_settings_init(mlcp_settings *settings, size_t struct_size);
 
 // Prepare a report to be filled by mlcp_solver_solve or mlcp_solver_get_report.
 //
 // struct_size: pass sizeof(mlcp_report). Returns INVALID_SIZE for a size this library does not know. Any thread;
 // allocates nothing. Since 0.1.
-enum mlcp_status mlcp_report_init(struct mlcp_report *report, size_t struct_size);
+mlcp_status mlcp_report_init(mlcp_report *report, size_t struct_size);
 
 // Prepare a record to be filled by mlcp_solver_get_history.
 //
 // struct_size: pass sizeof(mlcp_iteration). Returns INVALID_SIZE for a size this library does not know. Any thread;
 // allocates nothing. Since 0.1.
-enum mlcp_status mlcp_iteration_init(struct mlcp_iteration *iteration, size_t struct_size);
+mlcp_status mlcp_iteration_init(mlcp_iteration *iteration, size_t struct_size);
 
 #ifdef __cplusplus
 }  // extern "C"
