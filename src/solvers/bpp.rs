@@ -40,13 +40,13 @@ const EPSILON_MAX: f64 = 100.0;
 /// Growth after a cycle.
 const GROW: f64 = 4.0;
 /// ε shrinks by the first factor after at most so many pivots.
-const SHRINK: [(usize, f64); 3] = [(2, 0.1), (4, 0.3), (8, 0.6)];
+const SHRINK: [(usize, f64); 3] = [(2, 0.2), (4, 0.4), (8, 0.7)];
 /// Pivots without fewer infeasible rows before a run counts as cycling.
-const TRIES: usize = 2;
-/// A run also counts as lost when it has this many times the infeasible rows it began with (but no fewer than 8).
+const TRIES: usize = 1;
+/// A run also counts as lost when it has this many times the infeasible rows it began with, or of an eighth of all.
 const BLOW_UP: f64 = 1.5;
 /// Proximal steps with one factorisation.
-const REPEATS: usize = 4;
+const REPEATS: usize = 8;
 /// Row violations below this fraction of the largest row are round-off.
 const ROUND_OFF: f64 = 1e-13;
 
@@ -79,6 +79,8 @@ pub(super) struct Bpp {
     /// Violations up to this many √J are round-off.
     tolerance: f64,
     epsilon: f64,
+    /// Has ε never had to grow?
+    first_attempt: bool,
     /// Is the factorisation that of the current sets and ε?
     factored: bool,
     /// `Σ w²/a` over the free rows at the last proximal point.
@@ -95,28 +97,30 @@ struct Run {
     first: usize,
     least: usize,
     tries: usize,
+    /// Runs lost since the last proximal point: each makes the next more patient, so that none is lost for ever.
+    losses: usize,
 }
 
 impl Run {
-    fn new() -> Self {
-        Run { pivots: 0, first: 0, least: usize::MAX, tries: TRIES }
+    fn new(losses: usize) -> Self {
+        Run { pivots: 0, first: 0, least: usize::MAX, tries: TRIES + losses, losses }
     }
 
     /// Count a pivot; does it look like cycling?
-    fn is_lost(&mut self, infeasible: usize) -> bool {
+    fn is_lost(&mut self, infeasible: usize, rows: usize) -> bool {
         if self.pivots == 0 {
-            self.first = infeasible.max(8);
+            self.first = infeasible.max(rows / 8).max(8);
         }
         self.pivots += 1;
         if infeasible < self.least {
             self.least = infeasible;
-            self.tries = TRIES;
+            self.tries = TRIES + self.losses;
         } else if self.tries == 0 {
             return true;
         } else {
             self.tries -= 1;
         }
-        infeasible as f64 > BLOW_UP * self.first as f64
+        infeasible as f64 > BLOW_UP * (1 + self.losses) as f64 * self.first as f64
     }
 }
 
@@ -153,10 +157,11 @@ impl Solver for Bpp {
         self.kept.copy_from_slice(&self.sets);
         self.x.copy_from_slice(&self.centre);
         self.epsilon = EPSILON_FIRST;
+        self.first_attempt = true;
         self.factored = false;
         self.residual_energy = f64::INFINITY;
         self.hold = 0;
-        self.run = Run::new();
+        self.run = Run::new(0);
         Ok(())
     }
 
@@ -182,14 +187,14 @@ impl Solver for Bpp {
         if proximal_steps > 0 {
             self.kept.copy_from_slice(&self.sets);
             self.shrink();
-            self.run = Run::new();
+            self.run = Run::new(0);
             // What the last candidate found infeasible is the next run's first move.
             self.pivot();
         } else {
             self.publish(problem, state, infeasible);
-            if self.run.is_lost(infeasible) {
+            if self.run.is_lost(infeasible, self.sets.len()) {
                 self.grow();
-                self.run = Run::new();
+                self.run = Run::new(self.run.losses + 1);
             } else {
                 self.pivot();
             }
@@ -347,8 +352,9 @@ impl Bpp {
 
     /// The pivots cycle: go back to the last proximal point's sets with a stronger proximal term.
     fn grow(&mut self) {
-        self.epsilon = (GROW * self.epsilon).max(if self.hold == 0 && self.epsilon == EPSILON_FIRST { EPSILON_START } else { 0.0 });
-        self.epsilon = self.epsilon.min(EPSILON_MAX);
+        let next = if self.first_attempt { EPSILON_START } else { GROW * self.epsilon };
+        self.first_attempt = false;
+        self.epsilon = next.min(EPSILON_MAX).max(self.epsilon);
         self.hold = 1;
         self.sets.copy_from_slice(&self.kept);
         self.factored = false;
