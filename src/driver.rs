@@ -101,33 +101,36 @@ impl Engine {
     /// is stands in the report. `observer` is asked after every iteration, the starting point included.
     pub fn solve(&mut self, problem: &Problem, start: Option<&[f64]>, mut observer: Option<Observer<'_>>) -> Result<&Report> {
         let budget = Budget::start(self.settings.time_limit);
-        self.begin(problem, start)?;
+        self.check(problem, start)?;
         let mut report = Report {
             friction: problem.friction().mode(),
             rows: problem.len(),
-            energy_scale: self.energy_scale(problem, start.is_some())?,
+            energy_scale: self.begin(problem, start)?,
             ..Report::empty(self.settings.solver)
         };
-        let (outcome, iterations) = self.iterate(problem, &budget, &mut report, &mut observer)?;
+        report.initial_energy_error = self.monitor.energy();
+        let (outcome, iterations) = self.iterate(problem, &budget, report.energy_scale, &mut observer)?;
         self.finish(problem, &mut report)?;
-        report.outcome = outcome;
         report.iterations = iterations;
         report.seconds = budget.seconds();
-        // The returned x is measured afresh; only that decides on "converged".
-        if self.is_solved(report.energy_error, report.energy_scale) {
-            report.outcome = if outcome == Outcome::Stopped { outcome } else { Outcome::Converged };
-        } else if outcome == Outcome::Converged {
-            report.outcome = Outcome::Stalled;
-        }
+        // The returned x was measured afresh; only that decides on "converged".
+        let solved = report.energy_error <= self.tolerance(report.energy_scale);
+        report.outcome = match outcome {
+            Outcome::Stopped => Outcome::Stopped,
+            _ if solved => Outcome::Converged,
+            Outcome::Converged => Outcome::Stalled,
+            other => other,
+        };
         self.report = report;
         Ok(&self.report)
     }
 
-    /// Check the call and take memory; the report of the solve before stays until this one has something to say.
-    fn begin(&mut self, problem: &Problem, start: Option<&[f64]>) -> Result<()> {
+    /// Refuse a call that cannot be answered, before anything changes.
+    fn check(&self, problem: &Problem, start: Option<&[f64]>) -> Result<()> {
         let n = problem.len();
         problem.check_ready()?;
         check_diagonal(problem.diagonal())?;
+        self.solver.check(problem)?;
         if self.settings.choice == Choice::Best(Measure::EnergyExactMass) {
             return Err(Error::new(
                 Status::Unsupported,
@@ -142,18 +145,32 @@ impl Engine {
                 return Err(Error::new(Status::InvalidValue, format_args!("x0[{i}] is {}, it must be finite", start[i])));
             }
         }
+        Ok(())
+    }
+
+    /// Take memory, go to the starting point and measure it. Returns the energy error at x = clamp(0).
+    fn begin(&mut self, problem: &Problem, start: Option<&[f64]>) -> Result<f64> {
         for v in [&mut self.state.w, &mut self.state.x, &mut self.lo, &mut self.hi, &mut self.row_errors] {
-            refill(v, n, 0.0)?;
+            refill(v, problem.len(), 0.0)?;
         }
-        self.monitor.start(n, &self.settings)?;
-        if let Some(start) = start {
-            self.state.x.copy_from_slice(start);
-        }
-        self.clamp(problem);
-        self.state.w_is_exact = false;
+        self.monitor.start(problem.len(), &self.settings)?;
         self.state.change = 0.0;
         self.state.set_changes = 0;
-        self.solver.start(problem, &mut self.state, &self.settings)
+        self.settle(problem)?;
+        let scale = Measure::Energy.total(&self.point(problem));
+        if let Some(start) = start {
+            self.state.x.copy_from_slice(start);
+            self.settle(problem)?;
+        }
+        self.measure(problem, 0)?;
+        Ok(if scale.is_nan() { f64::INFINITY } else { scale })
+    }
+
+    /// Move x into its bounds and find its w.
+    fn settle(&mut self, problem: &Problem) -> Result<()> {
+        self.clamp(problem);
+        self.state.w_is_exact = true;
+        problem.multiply(&self.state.x, &mut self.state.w, &mut self.scratch)
     }
 
     /// Move x into the bounds that hold there; normal rows first, then the friction rows that hang on them.
@@ -168,38 +185,26 @@ impl Engine {
         }
     }
 
-    /// Energy error at x = clamp(0). Without a warm start that is the starting point, and is measured there.
-    fn energy_scale(&mut self, problem: &Problem, warm: bool) -> Result<f64> {
-        if !warm {
-            self.measure(problem, 0)?;
-            return Ok(self.monitor.energy());
-        }
-        self.row_errors.copy_from_slice(&self.state.x);
-        self.state.x.fill(0.0);
-        self.clamp(problem);
-        problem.multiply(&self.state.x, &mut self.state.w, &mut self.scratch)?;
-        let scale = Measure::Energy.total(&self.point(problem));
-        self.state.x.copy_from_slice(&self.row_errors);
-        self.measure(problem, 0)?;
-        Ok(scale)
-    }
-
     /// The loop.
     fn iterate(
         &mut self,
         problem: &Problem,
         budget: &Budget,
-        report: &mut Report,
+        scale: f64,
         observer: &mut Option<Observer<'_>>,
     ) -> Result<(Outcome, usize)> {
-        report.initial_energy_error = self.monitor.energy();
         let (most, interval) = (self.settings.iterations(), self.settings.interval());
-        let timed = self.settings.time_limit > 0.0 || observer.is_some() || self.settings.history_capacity > 0;
+        let tolerance = self.tolerance(scale);
+        // Between measurements a look at the clock may cost as much as a small sweep.
+        let always_timed = self.settings.time_limit > 0.0 || observer.is_some();
+        let mut seconds = 0.0;
         let mut progress = Progress::Continue;
         let mut iteration = 0;
         loop {
             let measured = self.state.w_is_exact;
-            let seconds = if timed { budget.seconds() } else { 0.0 };
+            if measured || always_timed {
+                seconds = budget.seconds();
+            }
             let State { change, set_changes, .. } = self.state;
             let record = self.monitor.record(iteration, measured, change, set_changes, seconds);
             if let Some(observer) = observer {
@@ -208,7 +213,7 @@ impl Engine {
                     return Ok((Outcome::Stopped, iteration));
                 }
             }
-            if measured && self.is_solved(self.monitor.energy(), report.energy_scale) {
+            if measured && self.monitor.energy() <= tolerance {
                 return Ok((Outcome::Converged, iteration));
             }
             if progress == Progress::Stalled || (measured && self.monitor.is_stalled(&self.settings)) {
@@ -221,10 +226,13 @@ impl Engine {
             if iteration == most {
                 return Ok((Outcome::IterationLimit, iteration));
             }
+            if iteration == 0 {
+                self.solver.start(problem, &mut self.state, &self.settings)?;
+            }
             progress = self.solver.step(problem, &mut self.state, budget)?;
             iteration += usize::from(progress != Progress::OutOfTime);
             // A sweep that changed less than the tolerance may have arrived: look before the interval is over.
-            let arrived = self.state.change <= self.tolerance(report.energy_scale);
+            let arrived = self.state.change <= tolerance;
             if iteration % interval == 0 || iteration == most || progress != Progress::Continue || arrived {
                 self.measure(problem, iteration)?;
             }
@@ -250,12 +258,10 @@ impl Engine {
         Point { diagonal: problem.diagonal(), x: &self.state.x, w: &self.state.w, lo: &self.lo, hi: &self.hi }
     }
 
+    /// The energy error that counts as solved. A scale that overflowed says nothing.
     fn tolerance(&self, scale: f64) -> f64 {
-        self.settings.energy_tolerance.max(self.settings.relative_tolerance * scale)
-    }
-
-    fn is_solved(&self, energy: f64, scale: f64) -> bool {
-        energy <= self.tolerance(scale)
+        let relative = self.settings.relative_tolerance * scale;
+        self.settings.energy_tolerance.max(if relative.is_finite() { relative } else { 0.0 })
     }
 
     /// Put the chosen iterate into `state`, inside its bounds where that costs nothing, and measure it afresh.
@@ -263,20 +269,26 @@ impl Engine {
         report.best_iteration = self.monitor.best_iteration();
         report.measurements = self.monitor.measurements();
         report.set_changes = self.monitor.set_changes();
-        self.state.x.copy_from_slice(self.monitor.best_x());
-        if self.settings.choice != Choice::Last {
-            self.clamp(problem);
-        }
-        problem.multiply(&self.state.x, &mut self.state.w, &mut self.scratch)?;
-        report.set_errors(&self.point(problem));
-        if report.energy_error > self.monitor.energy() && self.state.x != self.monitor.best_x() {
+        let Choice::Best(measure) = self.settings.choice else {
             self.state.x.copy_from_slice(self.monitor.best_x());
-            problem.multiply(&self.state.x, &mut self.state.w, &mut self.scratch)?;
-            report.set_errors(&self.point(problem));
+            return self.conclude(problem, report);
+        };
+        self.state.x.copy_from_slice(self.monitor.best_x());
+        self.settle(problem)?;
+        if measure.total(&self.point(problem)) > self.monitor.best_error() {
+            self.state.x.copy_from_slice(self.monitor.best_x());
         }
-        let mut rows = std::mem::take(&mut self.row_errors);
-        self.point(problem).rows(Measure::Energy, &mut rows);
-        self.row_errors = rows;
+        self.conclude(problem, report)
+    }
+
+    /// Every measure of the returned x, in total and by row.
+    fn conclude(&mut self, problem: &Problem, report: &mut Report) -> Result<()> {
+        problem.multiply(&self.state.x, &mut self.state.w, &mut self.scratch)?;
+        problem.bounds_at(&self.state.x, &mut self.lo, &mut self.hi);
+        let Engine { state, lo, hi, row_errors, .. } = self;
+        let at = Point { diagonal: problem.diagonal(), x: &state.x, w: &state.w, lo, hi };
+        report.set_errors(&at);
+        at.rows(Measure::Energy, row_errors);
         Ok(())
     }
 

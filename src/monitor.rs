@@ -124,18 +124,31 @@ impl Report {
 
     /// Energy error as a fraction of the problem's own scale; 0 for an error of 0, whatever the scale.
     pub fn relative_energy(&self) -> f64 {
-        if self.energy_error == 0.0 { 0.0 } else { self.energy_error / self.energy_scale.max(f64::MIN_POSITIVE) }
+        if self.energy_error == 0.0 {
+            0.0
+        } else if self.energy_error.is_finite() {
+            self.energy_error / self.energy_scale.max(f64::MIN_POSITIVE)
+        } else {
+            f64::INFINITY
+        }
     }
 
     /// Fill in every measure of the returned x.
     pub fn set_errors(&mut self, at: &Point<'_>) {
-        self.energy_error = Measure::Energy.total(at);
-        self.fischer_burmeister = Measure::FischerBurmeister.total(at);
-        self.natural = Measure::Natural.total(at);
-        self.merit = Measure::Merit.total(at);
-        self.penalized = Measure::Penalized.total(at);
-        self.duality_gap = Measure::DualityGap.total(at);
+        self.energy_error = sane(at, Measure::Energy);
+        self.fischer_burmeister = sane(at, Measure::FischerBurmeister);
+        self.natural = sane(at, Measure::Natural);
+        self.merit = sane(at, Measure::Merit);
+        self.penalized = sane(at, Measure::Penalized);
+        self.duality_gap = sane(at, Measure::DualityGap);
     }
+}
+
+/// An error that compares: +inf for an iterate that overflowed, never NaN.
+fn sane(at: &Point<'_>, measure: Measure) -> f64 {
+    let finite = at.x.iter().chain(at.w).all(|v| v.is_finite());
+    let total = measure.total(at);
+    if finite && !total.is_nan() { total } else { f64::INFINITY }
 }
 
 /// Keeps the best iterate and knows when to stop.
@@ -171,15 +184,15 @@ impl Monitor {
 
     /// Take note of a measured iterate.
     pub fn measured(&mut self, iteration: usize, at: &Point<'_>, settings: &Settings) {
-        let energy = Measure::Energy.total(at);
+        let energy = sane(at, Measure::Energy);
         let error = match settings.choice {
             Choice::Best(Measure::Energy) | Choice::Last => energy,
-            Choice::Best(measure) => measure.total(at),
+            Choice::Best(measure) => sane(at, measure),
         };
         self.measurements += 1;
-        // An overflowing iterate is never better than a finite one.
-        let better = error < self.best_error || (self.measurements == 1);
-        if better || settings.choice == Choice::Last {
+        // The starting point is always kept: it is finite, whatever the solver makes of it.
+        let last = settings.choice == Choice::Last && error.is_finite();
+        if error < self.best_error || self.measurements == 1 || last {
             self.best_x.copy_from_slice(at.x);
             self.best_error = error;
             self.best_energy = energy;
@@ -218,6 +231,11 @@ impl Monitor {
     /// Energy error of the iterate that would be returned now.
     pub fn energy(&self) -> f64 {
         self.best_energy
+    }
+
+    /// Error of that iterate under the measure that chose it.
+    pub fn best_error(&self) -> f64 {
+        self.best_error
     }
 
     /// Impulses of that iterate.

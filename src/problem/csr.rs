@@ -9,6 +9,8 @@ pub struct Csr {
     row_start: Vec<usize>,
     columns: Vec<u32>,
     values: Vec<f64>,
+    /// Scratch of the symmetry check.
+    unread: Vec<usize>,
 }
 
 /// Refuse anything that is not n well-formed rows.
@@ -57,6 +59,7 @@ impl Csr {
     /// Copy a checked matrix.
     pub(super) fn fill(&mut self, row_start: &[i32], columns: &[i32], values: &[f64]) -> Result<()> {
         reserve(&mut self.row_start, row_start.len())?;
+        reserve(&mut self.unread, row_start.len())?;
         reserve(&mut self.columns, columns.len())?;
         reserve(&mut self.values, values.len())?;
         self.row_start.clear();
@@ -107,8 +110,37 @@ impl Csr {
         }
     }
 
-    pub(super) fn is_symmetric(&self, diagonal: &[f64], tolerance: f64) -> bool {
-        (0..diagonal.len())
-            .all(|i| self.row(i).all(|(j, v)| j == i || alike(v, self.get(j, i), diagonal[i], diagonal[j], tolerance)))
+    /// One pass: rows come in order, so the next unread entry right of row j's diagonal must be the partner of (i, j).
+    pub(super) fn is_symmetric(&mut self, diagonal: &[f64], tolerance: f64) -> bool {
+        let Csr { row_start, columns, values, unread } = self;
+        let n = diagonal.len();
+        unread.clear();
+        unread.extend((0..n).map(|i| {
+            let row = row_start[i]..row_start[i + 1];
+            row.start + columns[row].partition_point(|&j| j as usize <= i)
+        }));
+        // An entry without a partner pairs with zero.
+        let alone = |k: usize, i: usize| {
+            let j = columns[k] as usize;
+            alike(values[k], 0.0, diagonal[i], diagonal[j], tolerance)
+        };
+        for i in 0..n {
+            for k in (row_start[i]..row_start[i + 1]).take_while(|&k| (columns[k] as usize) < i) {
+                let j = columns[k] as usize;
+                while unread[j] < row_start[j + 1] && (columns[unread[j]] as usize) < i {
+                    if !alone(unread[j], j) {
+                        return false;
+                    }
+                    unread[j] += 1;
+                }
+                let partner = unread[j] < row_start[j + 1] && columns[unread[j]] as usize == i;
+                let other = if partner { values[unread[j]] } else { 0.0 };
+                if !alike(values[k], other, diagonal[i], diagonal[j], tolerance) {
+                    return false;
+                }
+                unread[j] += usize::from(partner);
+            }
+        }
+        (0..n).all(|i| (unread[i]..row_start[i + 1]).all(|k| alone(k, i)))
     }
 }

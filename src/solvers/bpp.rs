@@ -125,11 +125,14 @@ impl Run {
 }
 
 impl Solver for Bpp {
-    fn start(&mut self, problem: &Problem, state: &mut State, _: &Settings) -> Result<()> {
-        require_positive_diagonal(problem, SolverKind::Bpp)?;
+    fn check(&self, problem: &Problem) -> Result<()> {
         if !problem.is_symmetric() {
             return Err(Error::new(Status::Unsupported, format_args!("bpp needs a symmetric A, this one is not")));
         }
+        require_positive_diagonal(problem, SolverKind::Bpp)
+    }
+
+    fn start(&mut self, problem: &Problem, state: &mut State, _: &Settings) -> Result<()> {
         let n = problem.len();
         for v in [&mut self.lo, &mut self.hi, &mut self.shift, &mut self.root, &mut self.x, &mut self.w, &mut self.centre] {
             refill(v, n, 0.0)?;
@@ -139,13 +142,11 @@ impl Solver for Bpp {
         refill(&mut self.kept, n, Set::Free)?;
         self.system.prepare(problem)?;
         problem.bounds_at(&state.x, &mut self.lo, &mut self.hi);
-        problem.multiply(&state.x, &mut self.w, &mut self.scratch)?;
         for i in 0..n {
             let a = problem.diagonal()[i];
             self.root[i] = a.sqrt();
-            self.centre[i] = state.x[i].max(self.lo[i]).min(self.hi[i]);
             // Where the row alone would go.
-            let aim = state.x[i] - self.w[i] / a;
+            let aim = state.x[i] - state.w[i] / a;
             self.sets[i] = if aim <= self.lo[i] {
                 Set::Lower
             } else if aim >= self.hi[i] {
@@ -155,7 +156,7 @@ impl Solver for Bpp {
             };
         }
         self.kept.copy_from_slice(&self.sets);
-        self.x.copy_from_slice(&self.centre);
+        self.centre.copy_from_slice(&state.x);
         self.epsilon = EPSILON_FIRST;
         self.first_attempt = true;
         self.factored = false;

@@ -42,7 +42,11 @@ pub enum Progress {
 
 /// One method.
 pub trait Solver: Send {
-    /// Begin at `state.x`, which is finite. Refuse what this solver cannot treat.
+    /// Refuse what this solver cannot treat.
+    fn check(&self, problem: &Problem) -> Result<()>;
+
+    /// Begin at `state.x`, which is finite, within its bounds, and has its exact `state.w`. Not called when the start
+    /// is good enough.
     fn start(&mut self, problem: &Problem, state: &mut State, settings: &Settings) -> Result<()>;
 
     /// Move the iterate once.

@@ -30,8 +30,11 @@ pub(super) struct Pgs {
 }
 
 impl Solver for Pgs {
+    fn check(&self, problem: &Problem) -> Result<()> {
+        require_positive_diagonal(problem, SolverKind::Pgs)
+    }
+
     fn start(&mut self, problem: &Problem, state: &mut State, settings: &Settings) -> Result<()> {
-        require_positive_diagonal(problem, SolverKind::Pgs)?;
         self.relaxation = settings.relaxation;
         refill(&mut self.inverse_diagonal, problem.len(), 0.0)?;
         for (inverse, a) in self.inverse_diagonal.iter_mut().zip(problem.diagonal()) {

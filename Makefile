@@ -1,0 +1,49 @@
+# Thin on purpose: every line also runs by hand.
+
+CARGO  ?= cargo
+CC     ?= cc
+CXX    ?= c++
+CFLAGS ?= -O2
+STRICT  = -Wall -Wextra -Wpedantic -Werror
+LIB     = target/release
+LINK    = -Iinclude -L$(LIB) -Wl,-rpath,$(abspath $(LIB)) -lmlcp -lm
+BIN     = target/examples
+
+.PHONY: demo test bench examples lib header clean help
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+demo: examples ## build the library and the C examples, then run the first two
+	@echo; echo "== 01_rod: one contact problem, three readings of its error =="
+	@$(BIN)/01_rod
+	@echo; echo "== 02_game_loop: 600 steps at 60 Hz =="
+	@$(BIN)/02_game_loop
+	@echo; echo "The other examples are built: $(BIN)/03_callback, 04_measure_your_solver, 05_cpp."
+
+test: ## everything: set-up, unit, property, corpus and misuse tests, C examples with gcc and clang, valgrind
+	@scripts/setup.sh cargo gcc g++ clang valgrind nm
+	$(CARGO) test --workspace
+
+bench: ## criterion benchmarks, and what monitoring costs
+	@scripts/setup.sh cargo
+	$(CARGO) bench
+
+lib: ## the shared library, optimised across crates
+	@scripts/setup.sh cargo
+	$(CARGO) rustc --release --lib --crate-type cdylib
+
+examples: lib ## the C and C++ examples
+	@scripts/setup.sh cc c++
+	@mkdir -p $(BIN)
+	$(CC)  -std=c99   $(CFLAGS) $(STRICT) c_examples/01_rod.c                 -o $(BIN)/01_rod                 $(LINK)
+	$(CC)  -std=c99   $(CFLAGS) $(STRICT) c_examples/02_game_loop.c           -o $(BIN)/02_game_loop           $(LINK)
+	$(CC)  -std=c99   $(CFLAGS) $(STRICT) c_examples/03_callback.c            -o $(BIN)/03_callback            $(LINK)
+	$(CC)  -std=c99   $(CFLAGS) $(STRICT) c_examples/04_measure_your_solver.c -o $(BIN)/04_measure_your_solver -Iinclude -lm
+	$(CXX) -std=c++17 $(CFLAGS) $(STRICT) c_examples/05_cpp.cpp               -o $(BIN)/05_cpp                 $(LINK)
+
+header: ## write include/mlcp.h anew from src/ffi
+	MLCP_WRITE_HEADER=1 $(CARGO) build
+
+clean: ## remove what was built
+	$(CARGO) clean

@@ -1,0 +1,215 @@
+//! Problems recorded from Bullet and ODE, `tests/data/engines.h5`.
+//!
+//! w = A x + b throughout. On friction rows `lo`, `hi` hold -mu, +mu, and the row in `findex` bounds them.
+
+use hdf5_pure::{AttrValue, File, Group};
+use mlcp::{FrictionMode, Problem, Triangle};
+
+/// How to hand the matrix over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    Dense,
+    Csr,
+    Jacobian,
+}
+
+impl Form {
+    pub const ALL: [Form; 3] = [Form::Dense, Form::Csr, Form::Jacobian];
+}
+
+/// How to read the friction rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Friction {
+    /// Bounds evaluated once, at the reference solution.
+    FrozenAtReference,
+    /// Bounds follow the iterate.
+    Coupled,
+}
+
+/// Two-body rows of a recorded problem: A = J M⁻¹ Jᵀ + diag(compliance).
+#[derive(Clone, Debug)]
+pub struct CorpusJacobian {
+    /// 12 per body.
+    pub inverse_mass: Vec<f64>,
+    /// 12 per row.
+    pub rows: Vec<f64>,
+    /// 2 per row, -1 for the world.
+    pub bodies: Vec<i32>,
+    /// 1 per row.
+    pub compliance: Vec<f64>,
+}
+
+/// One recorded step of one island.
+#[derive(Clone, Debug)]
+pub struct CorpusProblem {
+    pub name: String,
+    pub n: usize,
+    pub row_start: Vec<i32>,
+    pub columns: Vec<i32>,
+    pub values: Vec<f64>,
+    pub b: Vec<f64>,
+    /// As recorded; on friction rows -mu.
+    pub lo: Vec<f64>,
+    /// As recorded; on friction rows mu.
+    pub hi: Vec<f64>,
+    pub findex: Vec<i32>,
+    /// Reference solution with coupled friction; not unique where the problem is rank-deficient.
+    pub x_ref: Vec<f64>,
+    /// The engine's warm start, if it keeps one.
+    pub x0: Option<Vec<f64>>,
+    pub jacobian: Option<CorpusJacobian>,
+    /// ODE works in forces and accelerations: joules need x·dt and w·dt.
+    pub units_are_forces: bool,
+    pub dt: f64,
+}
+
+/// Is this recorded bound one at all? Bullet writes 1e10 for infinity, ODE a true infinity.
+pub fn is_infinite(bound: f64) -> bool {
+    bound.abs() >= 1e10
+}
+
+impl CorpusProblem {
+    /// The normal row of friction row `i`; a row that names itself has none.
+    pub fn normal_of(&self, i: usize) -> Option<usize> {
+        let f = self.findex[i];
+        (f >= 0 && f as usize != i).then_some(f as usize)
+    }
+
+    /// `(lo, hi, mu)`: bounds with friction rows unlimited, and the coefficients those rows had in place of bounds.
+    pub fn friction_bounds(&self) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
+        let (mut lo, mut hi, mut mu) = (self.lo.clone(), self.hi.clone(), vec![0.0; self.n]);
+        for i in 0..self.n {
+            if self.normal_of(i).is_some() {
+                mu[i] = if is_infinite(self.hi[i]) { f64::INFINITY } else { self.hi[i] };
+                lo[i] = f64::NEG_INFINITY;
+                hi[i] = f64::INFINITY;
+            }
+            if is_infinite(lo[i]) {
+                lo[i] = f64::NEG_INFINITY;
+            }
+            if is_infinite(hi[i]) {
+                hi[i] = f64::INFINITY;
+            }
+        }
+        (lo, hi, mu)
+    }
+
+    /// All entries by rows.
+    pub fn dense(&self) -> Vec<f64> {
+        let mut a = vec![0.0; self.n * self.n];
+        for i in 0..self.n {
+            for k in self.row_start[i] as usize..self.row_start[i + 1] as usize {
+                a[i * self.n + self.columns[k] as usize] = self.values[k];
+            }
+        }
+        a
+    }
+
+    /// A new library problem; panics for `Form::Jacobian` where none was recorded.
+    pub fn fill(&self, form: Form, friction: Friction) -> Problem {
+        let mut problem = Problem::new();
+        self.refill(&mut problem, form, friction);
+        problem
+    }
+
+    /// Refill a library problem; panics for `Form::Jacobian` where none was recorded.
+    pub fn refill(&self, problem: &mut Problem, form: Form, friction: Friction) {
+        let name = &self.name;
+        match form {
+            Form::Dense => problem.set_dense(self.n, &self.dense(), self.n, Triangle::Full),
+            Form::Csr => problem.set_csr(self.n, &self.row_start, &self.columns, &self.values),
+            Form::Jacobian => {
+                let j = self.jacobian.as_ref().unwrap_or_else(|| panic!("{name} has no Jacobian"));
+                problem.set_jacobian(&j.inverse_mass, &j.rows, &j.bodies, Some(&j.compliance))
+            }
+        }
+        .unwrap_or_else(|e| panic!("{name}: {e}"));
+        let (lo, hi, mu) = self.friction_bounds();
+        problem.set_b(&self.b).unwrap_or_else(|e| panic!("{name}: {e}"));
+        problem.set_bounds(&lo, &hi).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let mode = match friction {
+            Friction::Coupled => FrictionMode::Coupled,
+            Friction::FrozenAtReference => FrictionMode::Frozen,
+        };
+        problem.set_friction(&self.findex, &mu, mode).unwrap_or_else(|e| panic!("{name}: {e}"));
+        if friction == Friction::FrozenAtReference {
+            problem.set_frozen_normals(&self.x_ref).unwrap_or_else(|e| panic!("{name}: {e}"));
+        }
+    }
+
+    /// The forms this problem can be filled in.
+    pub fn forms(&self) -> &'static [Form] {
+        if self.jacobian.is_some() { &Form::ALL } else { &Form::ALL[..2] }
+    }
+
+    /// Joules per unit of `x · w`: dt² for forces and accelerations, 1 for impulses and velocities.
+    pub fn joules(&self) -> f64 {
+        if self.units_are_forces { self.dt * self.dt } else { 1.0 }
+    }
+}
+
+/// Every recorded problem, sorted by name.
+pub fn load() -> Vec<CorpusProblem> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/engines.h5");
+    let file = File::open(path).unwrap_or_else(|e| panic!("{path}: {e}"));
+    let group = file.group("problems").expect("a group /problems");
+    let mut names = group.groups().expect("a list of problems");
+    names.sort();
+    names.iter().map(|name| read(name, &group.group(name).expect(name))).collect()
+}
+
+/// The recorded problem of that name.
+pub fn load_one(name: &str) -> CorpusProblem {
+    load().into_iter().find(|p| p.name == name).unwrap_or_else(|| panic!("no problem {name} in the corpus"))
+}
+
+fn read(name: &str, group: &Group) -> CorpusProblem {
+    let f64s = |path: &str| {
+        group.dataset(path).and_then(|d| d.read_f64()).unwrap_or_else(|e| panic!("{name}/{path}: {e}"))
+    };
+    let i32s = |path: &str| {
+        group.dataset(path).and_then(|d| d.read_i32()).unwrap_or_else(|e| panic!("{name}/{path}: {e}"))
+    };
+    let datasets = group.datasets().expect(name);
+    let has = |path: &str| datasets.iter().any(|d| d == path);
+    let meta = match group.attrs().expect(name).remove("meta") {
+        Some(AttrValue::String(text) | AttrValue::AsciiString(text) | AttrValue::VarLenString(text)) => text,
+        other => panic!("{name}: meta is {other:?}"),
+    };
+    let b = f64s("b");
+    let n = b.len();
+    let jacobian = has("jacobian").then(|| CorpusJacobian {
+        inverse_mass: f64s("inverse_mass"),
+        rows: f64s("jacobian"),
+        bodies: i32s("bodies"),
+        compliance: f64s("compliance"),
+    });
+    let problem = CorpusProblem {
+        name: name.to_string(),
+        n,
+        row_start: i32s("A/indptr"),
+        columns: i32s("A/indices"),
+        values: f64s("A/data"),
+        lo: f64s("lo"),
+        hi: f64s("hi"),
+        findex: i32s("findex"),
+        x_ref: f64s("x_ref"),
+        x0: has("x0").then(|| f64s("x0")),
+        jacobian,
+        units_are_forces: field(&meta, "units").contains("force"),
+        dt: field(&meta, "dt").parse().unwrap_or_else(|e| panic!("{name}: dt: {e}")),
+        b,
+    };
+    for (what, len) in [("lo", problem.lo.len()), ("hi", problem.hi.len()), ("x_ref", problem.x_ref.len())] {
+        assert_eq!(len, n, "{name}/{what}");
+    }
+    problem
+}
+
+/// The value of a key in a flat JSON object, quotes and all.
+fn field<'a>(json: &'a str, key: &str) -> &'a str {
+    let quoted = format!("\"{key}\":");
+    let at = json.find(&quoted).unwrap_or_else(|| panic!("no {key} in {json}"));
+    let rest = json[at + quoted.len()..].trim_start();
+    rest[..rest.find([',', '}']).unwrap_or(rest.len())].trim()
+}

@@ -1,0 +1,14 @@
+//! Shared by tests and benches (which include it through `#[path]`): recorded problems, an independent oracle for small
+//! problems, and generators whose seeds reproduce.
+#![allow(dead_code, unused_imports)]
+
+pub mod corpus;
+pub mod oracle;
+pub mod problems;
+pub mod random;
+pub mod scenes;
+
+pub use corpus::{CorpusProblem, Form, Friction};
+pub use problems::{Kind, SmallProblem};
+pub use random::Random;
+pub use scenes::Scene;

@@ -1,0 +1,199 @@
+//! Every solver on every recorded problem, in every form: what the README claims, checked.
+//!
+//! The reference is the measure itself, evaluated from a product `A x + b` that this file forms from the recorded CSR
+//! matrix, and the errors that other people's solvers reached on the same problems.
+
+mod common;
+
+use common::corpus::{self, CorpusProblem, Form, Friction};
+use common::scenes;
+use mlcp::metrics::{energy_row, Measure, Point};
+use mlcp::{Choice, Engine, Outcome, Problem, Report, Settings, SolverKind};
+
+/// Problems whose joint rows contradict each other, and the least relative energy error that any of ODE, OSQP, PIQP,
+/// ProxQP, Clarabel and DAQP reached on them (both: ProxQP; friction frozen at the reference).
+const INCONSISTENT: [(&str, f64); 2] =
+    [("bullet_bridge12_s060_i0_n96", 1.0e-10), ("bullet_bridge12_s150_i0_n93", 9.1e-8)];
+
+fn forms(p: &CorpusProblem) -> Vec<Form> {
+    Form::ALL.into_iter().filter(|&f| f != Form::Jacobian || p.jacobian.is_some()).collect()
+}
+
+fn settings(solver: SolverKind) -> Settings {
+    Settings { solver, ..Settings::default() }
+}
+
+/// Energy error of x, from the recorded matrix alone; relative to that at clamp(0).
+fn independent_relative_energy(p: &CorpusProblem, x: &[f64]) -> f64 {
+    let (mut lo, mut hi, mu) = p.friction_bounds();
+    for i in 0..p.n {
+        if let Some(f) = p.normal_of(i) {
+            let normal = p.x_ref[f].max(0.0);
+            hi[i] = if normal > 0.0 { mu[i] * normal } else { 0.0 };
+            lo[i] = -hi[i];
+        }
+    }
+    let energy = |x: &[f64]| -> f64 {
+        (0..p.n)
+            .map(|i| {
+                let entries = p.row_start[i] as usize..p.row_start[i + 1] as usize;
+                let (mut w, mut a) = (p.b[i], 0.0);
+                for k in entries {
+                    let j = p.columns[k] as usize;
+                    w += p.values[k] * x[j];
+                    a = if j == i { p.values[k] } else { a };
+                }
+                energy_row(a, x[i], w, lo[i], hi[i])
+            })
+            .sum()
+    };
+    let zero: Vec<f64> = (0..p.n).map(|i| 0f64.max(lo[i]).min(hi[i])).collect();
+    let (error, scale) = (energy(x), energy(&zero));
+    if error == 0.0 { 0.0 } else { error / scale }
+}
+
+#[test]
+fn bpp_solves_every_consistent_problem_and_is_best_known_on_the_others() {
+    let mut solved = 0;
+    for p in corpus::load() {
+        let inconsistent = INCONSISTENT.iter().find(|(name, _)| *name == p.name);
+        for form in forms(&p) {
+            let problem = p.fill(form, Friction::FrozenAtReference);
+            let mut engine = Engine::new(settings(SolverKind::Bpp)).unwrap();
+            let report = *engine.solve(&problem, None, None).unwrap();
+            let relative = independent_relative_energy(&p, engine.x());
+            let about = format!("{} {form:?}: {} after {}, relative {relative:.2e}", p.name, report.outcome.name(), report.iterations);
+            assert!(engine.x().iter().all(|v| v.is_finite()), "{about}");
+            match inconsistent {
+                Some((_, best)) => {
+                    assert!(relative <= 2.0 * best, "{about}, others reached {best:.1e}");
+                    assert_eq!(report.outcome, Outcome::Stalled, "{about}");
+                }
+                None => {
+                    // The recorded f32 matrices differ from J M⁻¹ Jᵀ by 1e-7, which costs about (1e-7)² here.
+                    assert!(relative <= 1e-10 * 1.001, "{about}");
+                    assert!(report.iterations <= 200, "{about}");
+                    assert_eq!(report.outcome, Outcome::Converged, "{about}");
+                    solved += 1;
+                }
+            }
+        }
+    }
+    // 65 problems less the two bridges, as dense and CSR; 8 were recorded without Jacobian rows.
+    assert_eq!(solved, 63 + 63 + 55, "problems times forms");
+}
+
+#[test]
+fn no_solver_ends_above_its_start_or_lies() {
+    for p in corpus::load() {
+        for form in forms(&p) {
+            for friction in [Friction::FrozenAtReference, Friction::Coupled] {
+                let problem = p.fill(form, friction);
+                for solver in SolverKind::ALL {
+                    for iterations in [1, 7, 60] {
+                        let mut engine =
+                            Engine::new(Settings { max_iterations: iterations, ..settings(solver) }).unwrap();
+                        let report = *engine.solve(&problem, None, None).unwrap();
+                        let about = format!("{} {form:?} {friction:?} {} {iterations}", p.name, solver.name());
+                        check(&problem, &engine, &report, &about);
+                        // And from a start that is not zero.
+                        let start: Vec<f64> = p.x_ref.iter().map(|v| 0.9 * v).collect();
+                        let report = *engine.solve(&problem, Some(&start), None).unwrap();
+                        check(&problem, &engine, &report, &format!("{about} warm"));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The report tells the truth about x, and x is no worse than the start.
+fn check(problem: &Problem, engine: &Engine, report: &Report, about: &str) {
+    let n = problem.len();
+    let (mut w, mut lo, mut hi, mut scratch) = (vec![0.0; n], vec![0.0; n], vec![0.0; n], Vec::new());
+    assert!(engine.x().iter().all(|v| v.is_finite()), "{about}");
+    problem.multiply(engine.x(), &mut w, &mut scratch).unwrap();
+    problem.bounds_at(engine.x(), &mut lo, &mut hi);
+    let energy = Measure::Energy.total(&Point { diagonal: problem.diagonal(), x: engine.x(), w: &w, lo: &lo, hi: &hi });
+    assert_eq!(energy, report.energy_error, "{about}: the report is not about the returned x");
+    assert!(energy <= report.initial_energy_error, "{about}: {energy:e} above the start {:e}", report.initial_energy_error);
+    let tolerance = 1e-18f64.max(1e-10 * report.energy_scale);
+    assert_eq!(report.outcome == Outcome::Converged, energy <= tolerance, "{about}: {}", report.outcome.name());
+}
+
+#[test]
+fn a_warm_start_at_the_solution_needs_no_iteration() {
+    for p in corpus::load().iter().filter(|p| INCONSISTENT.iter().all(|(name, _)| *name != p.name)) {
+        let problem = p.fill(forms(p)[forms(p).len() - 1], Friction::FrozenAtReference);
+        let mut engine = Engine::new(settings(SolverKind::Bpp)).unwrap();
+        engine.solve(&problem, None, None).unwrap();
+        let x = engine.x().to_vec();
+        // The returned x is inside its bounds, so the next start is that very x.
+        let again = *engine.solve(&problem, Some(&x), None).unwrap();
+        assert!(again.iterations <= 1, "{}: {} iterations", p.name, again.iterations);
+    }
+}
+
+#[test]
+fn large_sparse_scenes_are_solved_on_the_body_side() {
+    // The same wall as CSR rows, where the factorisation takes another path.
+    for (name, scene) in
+        [("chain", scenes::chain(120, 100.0)), ("wall", scenes::wall(6, 12, 0.0)), ("soft wall", scenes::wall(6, 12, 1e-5))]
+    {
+        let normals = vec![3.0; scene.rows()];
+        let mut jacobian = Problem::new();
+        scene.fill_frozen(&mut jacobian, &normals);
+        let mut csr = Problem::new();
+        scene.fill_csr_frozen(&mut csr, &normals);
+        let mut changes = Vec::new();
+        for problem in [&jacobian, &csr] {
+            let mut engine = Engine::new(settings(SolverKind::Bpp)).unwrap();
+            let report = *engine.solve(problem, None, None).unwrap();
+            assert_eq!(report.outcome, Outcome::Converged, "{name}: {:e}", report.relative_energy());
+            let mut change = vec![0.0; 6 * jacobian.bodies()];
+            jacobian.velocity_change(engine.x(), &mut change, &mut Vec::new()).unwrap();
+            changes.push(change);
+        }
+        // Impulses are not unique on a redundant wall; velocities are. Relative energy 1e-10 leaves 1e-5 in them.
+        let size = changes[0].iter().fold(0f64, |s, v| s.max(v.abs()));
+        let apart = changes[0].iter().zip(&changes[1]).fold(0f64, |s, (p, q)| s.max((p - q).abs()));
+        assert!(apart <= 1e-4 * size, "{name}: velocities differ by {apart:e} of {size:e}");
+    }
+}
+
+#[test]
+fn the_deadline_is_kept_inside_a_factorisation() {
+    // Dense and indefinite-free: 3000 rows take many times the budget to factor.
+    let n = 3000;
+    let mut a = vec![0.5; n * n];
+    for i in 0..n {
+        a[i * n + i] = n as f64;
+    }
+    let mut problem = Problem::new();
+    problem.set_dense(n, &a, n, mlcp::Triangle::Lower).unwrap();
+    problem.set_b(&vec![-1.0; n]).unwrap();
+    let mut engine = Engine::new(Settings { time_limit: 1e-9, ..settings(SolverKind::Bpp) }).unwrap();
+    let report = *engine.solve(&problem, None, None).unwrap();
+    assert_eq!(report.outcome, Outcome::TimeLimit);
+    assert_eq!(report.iterations, 0);
+    assert!(engine.x().iter().all(|&v| v == 0.0));
+}
+
+#[test]
+fn the_last_iterate_can_be_asked_for() {
+    let p = corpus::load().into_iter().find(|p| p.name == "bullet_wall12_s050_i0_n376").unwrap();
+    let problem = p.fill(Form::Jacobian, Friction::FrozenAtReference);
+    let run = |choice, max_iterations| {
+        let mut engine = Engine::new(Settings { choice, max_iterations, ..settings(SolverKind::Bpp) }).unwrap();
+        *engine.solve(&problem, None, None).unwrap()
+    };
+    let mut worst: f64 = 0.0;
+    for iterations in 1..60 {
+        let (best, last) = (run(Choice::Best(Measure::Energy), iterations), run(Choice::Last, iterations));
+        assert_eq!(last.best_iteration, iterations);
+        assert!(best.energy_error <= last.energy_error, "{iterations}: {best:?} {last:?}");
+        worst = worst.max(last.energy_error / best.energy_error);
+    }
+    // This wall's pivots wander: cut off at a bad moment, the last iterate is worse by orders of magnitude.
+    assert!(worst > 1e3, "{worst:e}");
+}
