@@ -157,7 +157,7 @@ impl Engine {
         self.state.change = 0.0;
         self.state.set_changes = 0;
         self.settle(problem)?;
-        let scale = Measure::Energy.total(&self.point(problem));
+        let scale = Measure::Energy.total(&point(problem, &self.state, &self.lo, &self.hi));
         if let Some(start) = start {
             self.state.x.copy_from_slice(start);
             self.settle(problem)?;
@@ -166,10 +166,11 @@ impl Engine {
         Ok(if scale.is_nan() { f64::INFINITY } else { scale })
     }
 
-    /// Move x into its bounds and find its w.
+    /// Move x into its bounds, and find its w and the bounds there.
     fn settle(&mut self, problem: &Problem) -> Result<()> {
         self.clamp(problem);
         self.state.w_is_exact = true;
+        problem.bounds_at(&self.state.x, &mut self.lo, &mut self.hi);
         problem.multiply(&self.state.x, &mut self.state.w, &mut self.scratch)
     }
 
@@ -239,23 +240,18 @@ impl Engine {
         }
     }
 
-    /// Measure the iterate, unless it has been: exact w, bounds there, best iterate.
+    /// Measure the iterate: exact w, bounds there, best iterate.
     fn measure(&mut self, problem: &Problem, iteration: usize) -> Result<()> {
         if !self.state.w_is_exact {
             problem.multiply(&self.state.x, &mut self.state.w, &mut self.scratch)?;
             self.state.w_is_exact = true;
         }
-        problem.bounds_at(&self.state.x, &mut self.lo, &mut self.hi);
+        if problem.has_live_bounds() {
+            problem.bounds_at(&self.state.x, &mut self.lo, &mut self.hi);
+        }
         let Engine { state, lo, hi, monitor, settings, .. } = self;
-        let at = Point { diagonal: problem.diagonal(), x: &state.x, w: &state.w, lo, hi };
-        monitor.measured(iteration, &at, settings);
+        monitor.measured(iteration, &point(problem, state, lo, hi), settings);
         Ok(())
-    }
-
-    /// The current iterate as a point to measure; evaluates the bounds there.
-    fn point<'a>(&'a mut self, problem: &'a Problem) -> Point<'a> {
-        problem.bounds_at(&self.state.x, &mut self.lo, &mut self.hi);
-        Point { diagonal: problem.diagonal(), x: &self.state.x, w: &self.state.w, lo: &self.lo, hi: &self.hi }
     }
 
     /// The energy error that counts as solved. A scale that overflowed says nothing.
@@ -269,24 +265,20 @@ impl Engine {
         report.best_iteration = self.monitor.best_iteration();
         report.measurements = self.monitor.measurements();
         report.set_changes = self.monitor.set_changes();
-        let Choice::Best(measure) = self.settings.choice else {
-            self.state.x.copy_from_slice(self.monitor.best_x());
-            return self.conclude(problem, report);
-        };
         self.state.x.copy_from_slice(self.monitor.best_x());
-        self.settle(problem)?;
-        if measure.total(&self.point(problem)) > self.monitor.best_error() {
-            self.state.x.copy_from_slice(self.monitor.best_x());
+        let mut keep_as_is = self.settings.choice == Choice::Last;
+        if let Choice::Best(measure) = self.settings.choice {
+            self.settle(problem)?;
+            // Clamping may cost, where a friction bound has moved with its normal. NaN keeps the iterate too.
+            keep_as_is = !(measure.total(&point(problem, &self.state, &self.lo, &self.hi)) <= self.monitor.best_error());
         }
-        self.conclude(problem, report)
-    }
-
-    /// Every measure of the returned x, in total and by row.
-    fn conclude(&mut self, problem: &Problem, report: &mut Report) -> Result<()> {
-        problem.multiply(&self.state.x, &mut self.state.w, &mut self.scratch)?;
-        problem.bounds_at(&self.state.x, &mut self.lo, &mut self.hi);
+        if keep_as_is {
+            self.state.x.copy_from_slice(self.monitor.best_x());
+            problem.multiply(&self.state.x, &mut self.state.w, &mut self.scratch)?;
+            problem.bounds_at(&self.state.x, &mut self.lo, &mut self.hi);
+        }
         let Engine { state, lo, hi, row_errors, .. } = self;
-        let at = Point { diagonal: problem.diagonal(), x: &state.x, w: &state.w, lo, hi };
+        let at = point(problem, state, lo, hi);
         report.set_errors(&at);
         at.rows(Measure::Energy, row_errors);
         Ok(())
@@ -318,4 +310,9 @@ impl Engine {
     pub fn kind(&self) -> SolverKind {
         self.settings.solver
     }
+}
+
+/// An iterate with the bounds there, to be measured.
+fn point<'a>(problem: &'a Problem, state: &'a State, lo: &'a [f64], hi: &'a [f64]) -> Point<'a> {
+    Point { diagonal: problem.diagonal(), x: &state.x, w: &state.w, lo, hi }
 }

@@ -135,20 +135,18 @@ impl Report {
 
     /// Fill in every measure of the returned x.
     pub fn set_errors(&mut self, at: &Point<'_>) {
-        self.energy_error = sane(at, Measure::Energy);
-        self.fischer_burmeister = sane(at, Measure::FischerBurmeister);
-        self.natural = sane(at, Measure::Natural);
-        self.merit = sane(at, Measure::Merit);
-        self.penalized = sane(at, Measure::Penalized);
-        self.duality_gap = sane(at, Measure::DualityGap);
+        self.energy_error = sane(Measure::Energy.total(at));
+        self.fischer_burmeister = sane(Measure::FischerBurmeister.total(at));
+        self.natural = sane(Measure::Natural.total(at));
+        self.merit = sane(Measure::Merit.total(at));
+        self.penalized = sane(Measure::Penalized.total(at));
+        self.duality_gap = sane(Measure::DualityGap.total(at));
     }
 }
 
 /// An error that compares: +inf for an iterate that overflowed, never NaN.
-fn sane(at: &Point<'_>, measure: Measure) -> f64 {
-    let finite = at.x.iter().chain(at.w).all(|v| v.is_finite());
-    let total = measure.total(at);
-    if finite && !total.is_nan() { total } else { f64::INFINITY }
+fn sane(error: f64) -> f64 {
+    if error.is_nan() { f64::INFINITY } else { error }
 }
 
 /// Keeps the best iterate and knows when to stop.
@@ -184,10 +182,11 @@ impl Monitor {
 
     /// Take note of a measured iterate.
     pub fn measured(&mut self, iteration: usize, at: &Point<'_>, settings: &Settings) {
-        let energy = sane(at, Measure::Energy);
+        // The energy of a row is NaN if its x or w is: an overflow anywhere spoils the whole.
+        let energy = sane(Measure::Energy.total(at));
         let error = match settings.choice {
-            Choice::Best(Measure::Energy) | Choice::Last => energy,
-            Choice::Best(measure) => sane(at, measure),
+            Choice::Best(measure) if measure != Measure::Energy && energy.is_finite() => sane(measure.total(at)),
+            _ => energy,
         };
         self.measurements += 1;
         // The starting point is always kept: it is finite, whatever the solver makes of it.

@@ -9,6 +9,8 @@
 pub(super) fn phi(p: f64, q: f64) -> f64 {
     if p == f64::INFINITY {
         q
+    } else if q == 0.0 {
+        p - p.abs()
     } else if p > 0.0 && q > 0.0 {
         // (p+q)² - (p²+q²) = 2pq, so this is p + q - hypot(p, q) to full precision.
         2.0 * p * (q / (p + q + p.hypot(q)))

@@ -167,8 +167,12 @@ impl Solver for Bpp {
     }
 
     fn step(&mut self, problem: &Problem, state: &mut State, budget: &Budget) -> Result<Progress> {
-        if !self.factored && !self.factor(problem, budget)? {
-            return Ok(Progress::OutOfTime);
+        if !self.factored {
+            match self.factor(problem, budget)? {
+                Ok(()) => self.factored = true,
+                Err(Failure::OutOfTime(_)) => return Ok(Progress::OutOfTime),
+                Err(Failure::NotPositive(_)) => return Ok(Progress::Stalled),
+            }
         }
         let mut proximal_steps = 0;
         let mut done = false;
@@ -205,8 +209,9 @@ impl Solver for Bpp {
 }
 
 impl Bpp {
-    /// Factor the free rows' system, with a larger ε where noise makes the matrix indefinite. False: out of time.
-    fn factor(&mut self, problem: &Problem, budget: &Budget) -> Result<bool> {
+    /// Factor the free rows' system, with a larger ε where noise makes the matrix indefinite. A matrix that is not
+    /// positive even so is no matrix of mechanics.
+    fn factor(&mut self, problem: &Problem, budget: &Budget) -> Result<std::result::Result<(), Failure>> {
         loop {
             for (shift, a) in self.shift.iter_mut().zip(problem.diagonal()) {
                 *shift = self.epsilon * a;
@@ -214,18 +219,8 @@ impl Bpp {
             let sets = &self.sets;
             let free = (0..sets.len()).filter(|&i| sets[i] == Set::Free);
             match self.system.factor(problem, free, &self.shift, budget)? {
-                Ok(()) => {
-                    self.factored = true;
-                    return Ok(true);
-                }
-                Err(Failure::OutOfTime(_)) => return Ok(false),
                 Err(Failure::NotPositive(_)) if self.epsilon < EPSILON_MAX => self.epsilon *= 10.0,
-                Err(Failure::NotPositive(row)) => {
-                    return Err(Error::new(
-                        Status::Unsupported,
-                        format_args!("A is not positive semidefinite, by far, at row or body {row}"),
-                    ))
-                }
+                factored => return Ok(factored),
             }
         }
     }
