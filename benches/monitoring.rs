@@ -1,9 +1,10 @@
 //! What the monitor costs: `cargo bench --bench monitoring`.
 //!
-//! The same steps of the same solver, once bare (start, then k steps, nothing measured) and once under the driver with
-//! default settings: measurement, best iterate, stop rules, history and report. Criterion times both; the table at the
-//! end repeats the comparison with the two alternating, so that a change of the machine's speed hits both alike, and
-//! prints the ratio of the medians.
+//! The same steps of the same solver three times: *bare* (start, then k steps, no driver), *unmonitored* (under the
+//! driver, measured only at the start and the end, as any report needs) and *monitored* (default settings: measurement
+//! at the default interval, best iterate, stop rules, history). Criterion times them; the table at the end repeats the
+//! comparison with the three alternating, so that a change of the machine's speed hits all alike, and prints the
+//! ratios of the medians.
 
 use criterion::{criterion_group, Criterion};
 use mlcp::solvers::{build, State};
@@ -19,7 +20,8 @@ use common::corpus::{self, Form, Friction};
 struct Pair {
     name: String,
     problem: Problem,
-    engine: Engine,
+    monitored: Engine,
+    unmonitored: Engine,
     steps: usize,
     state: State,
     solver: Box<dyn mlcp::solvers::Solver>,
@@ -37,8 +39,11 @@ impl Pair {
         let mut state = State::default();
         state.x.resize(problem.len(), 0.0);
         state.w.resize(problem.len(), 0.0);
-        let engine = Engine::new(settings).expect("legal settings");
-        Pair { name: format!("{}_{form:?}_{name}", solver.name()), problem, engine, steps, state, solver: build(solver), settings }
+        let monitored = Engine::new(settings).expect("legal settings");
+        let never = Settings { check_interval: usize::MAX, ..settings };
+        let unmonitored = Engine::new(never).expect("legal settings");
+        let name = format!("{}_{form:?}_{name}", solver.name());
+        Pair { name, problem, monitored, unmonitored, steps, state, solver: build(solver), settings }
     }
 
     fn bare(&mut self) -> f64 {
@@ -52,8 +57,12 @@ impl Pair {
         self.state.x[0]
     }
 
+    fn unmonitored(&mut self) -> f64 {
+        self.unmonitored.solve(&self.problem, None, None).expect("solved").energy_error
+    }
+
     fn monitored(&mut self) -> f64 {
-        self.engine.solve(&self.problem, None, None).expect("solved").energy_error
+        self.monitored.solve(&self.problem, None, None).expect("solved").energy_error
     }
 }
 
@@ -73,27 +82,44 @@ fn monitoring(c: &mut Criterion) {
         let mut group = c.benchmark_group(format!("monitoring/{}", pair.name));
         group.sample_size(10);
         group.bench_function("bare", |b| b.iter(|| pair.bare()));
+        group.bench_function("unmonitored", |b| b.iter(|| pair.unmonitored()));
         group.bench_function("monitored", |b| b.iter(|| pair.monitored()));
         group.finish();
     }
 }
 
 fn table() {
-    println!("\n{:56} {:>5} {:>10} {:>10} {:>8}", "what monitoring adds", "steps", "bare us", "with us", "percent");
+    println!(
+        "\n{:48} {:>5} {:>10} {:>12} {:>10} {:>10} {:>10}",
+        "microseconds", "steps", "bare", "unmonitored", "monitored", "monitor", "driver"
+    );
     for mut pair in pairs() {
-        let mut times = [Vec::new(), Vec::new()];
-        for _ in 0..60 {
-            for (times, monitored) in times.iter_mut().zip([false, true]) {
+        let mut times = [Vec::new(), Vec::new(), Vec::new()];
+        for round in 0..150 {
+            for turn in 0..3 {
+                // Take turns in going first, too.
+                let which = (turn + round) % 3;
                 let start = Instant::now();
-                std::hint::black_box(if monitored { pair.monitored() } else { pair.bare() });
-                times.push(start.elapsed().as_secs_f64());
+                std::hint::black_box(match which {
+                    0 => pair.bare(),
+                    1 => pair.unmonitored(),
+                    _ => pair.monitored(),
+                });
+                times[which].push(start.elapsed().as_secs_f64());
             }
         }
-        let [bare, with] = times.map(|mut t| {
+        let [bare, without, with] = times.map(|mut t| {
             t.sort_by(f64::total_cmp);
             t[t.len() / 2] * 1e6
         });
-        println!("{:56} {:5} {bare:10.1} {with:10.1} {:7.2} %", pair.name, pair.steps, 100.0 * (with / bare - 1.0));
+        let percent = |p: f64, q: f64| 100.0 * (p / q - 1.0);
+        println!(
+            "{:48} {:5} {bare:10.1} {without:12.1} {with:10.1} {:+8.2} % {:+8.2} %",
+            pair.name,
+            pair.steps,
+            percent(with, without),
+            percent(with, bare)
+        );
     }
 }
 

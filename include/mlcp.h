@@ -7,7 +7,8 @@
  *
  * A problem (mlcp_problem) is refilled every step; a solver (mlcp_solver) keeps its memory between steps. Calls return an
  * mlcp_status: was the call legal? mlcp_last_error() has the sentence. What a solve achieved is in its mlcp_report. The
- * library never prints, exits or aborts, keeps no globals, and writes no output of a call that fails.
+ * library never exits or aborts, prints nothing (but Rust's message should a defect in it be caught), keeps no globals,
+ * and writes no output of a call that fails.
  *
  * Generated from src/ffi by cbindgen; do not edit. Licence: MIT OR Apache-2.0.
  */

@@ -110,6 +110,7 @@ impl Engine {
         };
         report.initial_energy_error = self.monitor.energy();
         let (outcome, iterations) = self.iterate(problem, &budget, report.energy_scale, &mut observer)?;
+        self.monitor.close();
         self.finish(problem, &mut report)?;
         report.iterations = iterations;
         report.seconds = budget.seconds();
@@ -154,6 +155,7 @@ impl Engine {
             refill(v, problem.len(), 0.0)?;
         }
         self.monitor.start(problem.len(), &self.settings)?;
+        self.solver.reserve(problem)?;
         self.state.change = 0.0;
         self.state.set_changes = 0;
         self.settle(problem)?;

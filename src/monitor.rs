@@ -222,6 +222,11 @@ impl Monitor {
         self.last
     }
 
+    /// End of the solve: the history holds the last iteration, however it was thinned.
+    pub fn close(&mut self) {
+        self.history.close(self.last);
+    }
+
     /// Has the best error stood still for a whole window?
     pub fn is_stalled(&self, settings: &Settings) -> bool {
         self.window >= settings.stall_window()
@@ -293,5 +298,12 @@ impl History {
             }
         }
         self.records.push(record);
+    }
+
+    fn close(&mut self, last: Iteration) {
+        if self.capacity > 0 && self.records.last().is_some_and(|r| r.iteration != last.iteration) {
+            self.records.truncate(self.capacity - 1);
+            self.records.push(last);
+        }
     }
 }

@@ -17,6 +17,8 @@ use nalgebra::{SMatrix, SVector};
 pub type Block<const B: usize> = SMatrix<f64, B, B>;
 
 const NONE: u32 = u32::MAX;
+/// Up to this many blocks memory is taken for a full factor: 2.3 MB with blocks of 6.
+const FULL: usize = 128;
 /// Columns factored between two looks at the clock.
 const CLOCK: usize = 64;
 
@@ -68,6 +70,35 @@ impl<const B: usize> Default for BlockCholesky<B> {
 }
 
 impl<const B: usize> BlockCholesky<B> {
+    /// Take memory for patterns of up to n blocks and so many neighbours. Up to [`FULL`] blocks any fill then fits;
+    /// beyond, fill is only known with the pattern.
+    pub fn reserve(&mut self, n: usize, neighbours: usize) -> Result<()> {
+        for v in [&mut self.order, &mut self.place, &mut self.parent, &mut self.mark, &mut self.head, &mut self.link] {
+            reserve(v, n)?;
+        }
+        reserve(&mut self.next, n)?;
+        reserve(&mut self.column, n + 1)?;
+        reserve(&mut self.start, n + 1)?;
+        reserve(&mut self.index, neighbours)?;
+        reserve(&mut self.diagonal, n)?;
+        reserve(&mut self.x, n)?;
+        self.reserve_stack(n, neighbours)?;
+        if n <= FULL {
+            reserve(&mut self.row, n * n.saturating_sub(1) / 2)?;
+            reserve(&mut self.below, n * n.saturating_sub(1) / 2)?;
+        }
+        Ok(())
+    }
+
+    fn reserve_stack(&mut self, n: usize, neighbours: usize) -> Result<()> {
+        let needed = amd::order_scratch::<u32>(n, neighbours);
+        if self.stack.len() < needed.unaligned_bytes_required() {
+            self.stack = MemBuffer::try_new(needed)
+                .map_err(|_| Error::new(Status::OutOfMemory, format_args!("no memory to order {n} blocks")))?;
+        }
+        Ok(())
+    }
+
     /// Learn a symmetric pattern: row i has the sorted columns `index[start[i]..start[i+1]]`; diagonals may be left out.
     pub fn analyse(&mut self, start: &[u32], index: &[u32]) -> Result<()> {
         if self.start == start && self.index == index {
@@ -85,6 +116,8 @@ impl<const B: usize> BlockCholesky<B> {
         self.find_columns(start, index)?;
         let entries = self.row.len();
         refill(&mut self.diagonal, n, Block::zeros())?;
+        // Contacts come and go, and fill with them: take half as much again.
+        reserve_ahead(&mut self.below, entries)?;
         refill(&mut self.below, entries, Block::zeros())?;
         refill(&mut self.x, n, SVector::zeros())?;
         let block = (B * B * B) as f64;
@@ -104,11 +137,7 @@ impl<const B: usize> BlockCholesky<B> {
 
     fn find_order(&mut self, start: &[u32], index: &[u32]) -> Result<()> {
         let n = self.order.len();
-        let needed = amd::order_scratch::<u32>(n, index.len());
-        if self.stack.len() < needed.unaligned_bytes_required() {
-            self.stack = MemBuffer::try_new(needed)
-                .map_err(|_| Error::new(Status::OutOfMemory, format_args!("no memory to order {n} blocks")))?;
-        }
+        self.reserve_stack(n, index.len())?;
         let pattern = SymbolicSparseColMatRef::new_checked(n, n, start, None, index);
         amd::order(&mut self.order, &mut self.place, pattern, amd::Control::default(), MemStack::new(&mut self.stack))
             .map(|_| ())
@@ -160,6 +189,7 @@ impl<const B: usize> BlockCholesky<B> {
                     self.column[j + 1] += self.column[j];
                     self.next[j] = self.column[j];
                 }
+                reserve_ahead(&mut self.row, self.column[n])?;
                 refill(&mut self.row, self.column[n], 0)?;
             }
         }
@@ -271,6 +301,11 @@ impl<const B: usize> BlockCholesky<B> {
             x[B * old as usize..][..B].copy_from_slice(self.x[new].as_slice());
         }
     }
+}
+
+/// Make room for `len` entries, and if that takes new memory, for half as many again.
+fn reserve_ahead<T>(v: &mut Vec<T>, len: usize) -> Result<()> {
+    if v.capacity() < len { reserve(v, len + len / 2) } else { Ok(()) }
 }
 
 fn neighbours<'a>(start: &[u32], index: &'a [u32], i: u32) -> &'a [u32] {

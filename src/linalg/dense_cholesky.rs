@@ -27,21 +27,26 @@ impl Default for DenseCholesky {
 }
 
 impl DenseCholesky {
-    /// Memory for an n by n matrix, column-major: fill the lower triangle, then [`Self::factor`]. What it holds before
-    /// is unspecified.
-    pub fn matrix(&mut self, n: usize) -> Result<&mut [f64]> {
+    /// Take memory for matrices of up to n by n.
+    pub fn reserve(&mut self, n: usize) -> Result<()> {
         let no_memory = || Error::new(Status::OutOfMemory, format_args!("no memory for a dense {n} by {n} factor"));
         let entries = n.checked_mul(n).ok_or_else(no_memory)?;
         let needed = cholesky_in_place_scratch::<f64>(n.min(2 * PANEL), Par::Seq, Default::default());
         if self.stack.len() < needed.unaligned_bytes_required() {
             self.stack = MemBuffer::try_new(needed).map_err(|_| no_memory())?;
         }
-        if self.a.len() < entries {
-            reserve(&mut self.a, entries)?;
-            self.a.resize(entries, 0.0);
-        }
+        reserve(&mut self.a, entries)
+    }
+
+    /// An n by n matrix, column-major: fill the lower triangle, then [`Self::factor`]. What it holds before is
+    /// unspecified.
+    pub fn matrix(&mut self, n: usize) -> Result<&mut [f64]> {
+        self.reserve(n)?;
         self.n = n;
-        Ok(&mut self.a[..entries])
+        if self.a.len() < n * n {
+            self.a.resize(n * n, 0.0);
+        }
+        Ok(&mut self.a[..n * n])
     }
 
     /// Factor in place.

@@ -109,11 +109,25 @@ pub struct Point<'a> {
 impl Point<'_> {
     #[inline]
     fn sum(&self, row: impl Fn(f64, f64, f64, f64, f64) -> f64) -> f64 {
+        // Rows are independent and may be computed side by side; the sum keeps their order.
+        const LANES: usize = 8;
         let n = self.x.len();
-        let (a, w, lo, hi) = (&self.diagonal[..n], &self.w[..n], &self.lo[..n], &self.hi[..n]);
+        let (a, x, w, lo, hi) = (&self.diagonal[..n], &self.x[..n], &self.w[..n], &self.lo[..n], &self.hi[..n]);
+        let whole = n - n % LANES;
         let mut total = 0.0;
-        for i in 0..n {
-            total += row(a[i], self.x[i], w[i], lo[i], hi[i]);
+        for at in (0..whole).step_by(LANES) {
+            let lane = at..at + LANES;
+            let (a, x, w, lo, hi) = (&a[lane.clone()], &x[lane.clone()], &w[lane.clone()], &lo[lane.clone()], &hi[lane]);
+            let mut e = [0.0; LANES];
+            for k in 0..LANES {
+                e[k] = row(a[k], x[k], w[k], lo[k], hi[k]);
+            }
+            for e in e {
+                total += e;
+            }
+        }
+        for i in whole..n {
+            total += row(a[i], x[i], w[i], lo[i], hi[i]);
         }
         total
     }

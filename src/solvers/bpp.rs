@@ -24,7 +24,7 @@
 
 use super::free_system::FreeSystem;
 use super::{require_positive_diagonal, Progress, Solver, State};
-use crate::error::{refill, Error, Result, Status};
+use crate::error::{refill, reserve, Error, Result, Status};
 use crate::linalg::Failure;
 use crate::problem::Problem;
 use crate::settings::{Settings, SolverKind};
@@ -132,12 +132,22 @@ impl Solver for Bpp {
         require_positive_diagonal(problem, SolverKind::Bpp)
     }
 
+    fn reserve(&mut self, problem: &Problem) -> Result<()> {
+        let n = problem.len();
+        for v in self.rows() {
+            reserve(v, n)?;
+        }
+        reserve(&mut self.sets, n)?;
+        reserve(&mut self.kept, n)?;
+        reserve(&mut self.scratch, 6 * (problem.bodies() + 1))?;
+        self.system.reserve(problem)
+    }
+
     fn start(&mut self, problem: &Problem, state: &mut State, _: &Settings) -> Result<()> {
         let n = problem.len();
-        for v in [&mut self.lo, &mut self.hi, &mut self.shift, &mut self.root, &mut self.x, &mut self.w, &mut self.centre] {
+        for v in self.rows() {
             refill(v, n, 0.0)?;
         }
-        refill(&mut self.free, n, 0.0)?;
         refill(&mut self.sets, n, Set::Free)?;
         refill(&mut self.kept, n, Set::Free)?;
         self.system.prepare(problem)?;
@@ -209,6 +219,12 @@ impl Solver for Bpp {
 }
 
 impl Bpp {
+    /// Every buffer with one number per row.
+    fn rows(&mut self) -> [&mut Vec<f64>; 8] {
+        let Bpp { centre, lo, hi, shift, root, free, x, w, .. } = self;
+        [centre, lo, hi, shift, root, free, x, w]
+    }
+
     /// Factor the free rows' system, with a larger ε where noise makes the matrix indefinite. A matrix that is not
     /// positive even so is no matrix of mechanics.
     fn factor(&mut self, problem: &Problem, budget: &Budget) -> Result<std::result::Result<(), Failure>> {

@@ -17,7 +17,7 @@ use crate::Budget;
 
 /// Below this order no sparse factorisation beats the dense one.
 const ALWAYS_DENSE: usize = 64;
-/// Measured speed of the dense kernel over the sparse ones, per flop, with blocks of 1 and 6.
+/// Speed of the dense kernel over the sparse ones, per flop, with blocks of 1 and 6: from timing walls and chains.
 const DENSE_SPEED: [f64; 2] = [25.0, 8.0];
 
 const NONE: u32 = u32::MAX;
@@ -54,10 +54,32 @@ pub(super) struct FreeSystem {
 }
 
 impl FreeSystem {
+    /// Take the memory that a problem of this size may need, as far as its pattern need not be known for it.
+    pub fn reserve(&mut self, problem: &Problem) -> Result<()> {
+        let (n, bodies) = (problem.len(), problem.bodies());
+        for v in [&mut self.free, &mut self.position] {
+            reserve(v, n)?;
+        }
+        reserve(&mut self.inverse_gamma, n)?;
+        reserve(&mut self.u, n.max(6 * (bodies + 1)))?;
+        match problem.operator() {
+            Operator::Dense(_) => self.dense.reserve(n),
+            Operator::Csr(_) => self.dense.reserve(n.min(ALWAYS_DENSE)),
+            Operator::Jacobian(_) => {
+                reserve(&mut self.first, bodies + 2)?;
+                reserve(&mut self.touching, 2 * n)?;
+                reserve(&mut self.start, bodies + 1)?;
+                reserve(&mut self.index, 2 * n)?;
+                self.bodies.reserve(bodies, 2 * n)?;
+                self.dense.reserve(n.min(ALWAYS_DENSE).max((6 * bodies).min(ALWAYS_DENSE)))
+            }
+        }
+    }
+
     /// Look at a problem's pattern. Once per solve.
     pub fn prepare(&mut self, problem: &Problem) -> Result<()> {
         self.sparse = false;
-        reserve(&mut self.free, problem.len())?;
+        self.free.clear();
         refill(&mut self.position, problem.len(), NONE)?;
         match problem.operator() {
             Operator::Dense(_) => {}
@@ -73,7 +95,12 @@ impl FreeSystem {
                 }
             }
         }
-        Ok(())
+        // The largest set of free rows for which the dense row side would be chosen.
+        let largest = match self.other_side(problem) {
+            None => problem.len(),
+            Some((cost, _)) => problem.len().min((3.0 * cost).cbrt() as usize + 1),
+        };
+        self.dense.reserve(largest)
     }
 
     fn analyse_rows(&mut self, csr: &Csr) -> Result<()> {
@@ -173,19 +200,23 @@ impl FreeSystem {
 
     /// The side with the fewest weighted flops.
     fn choose(&self, problem: &Problem) -> Side {
-        let cube = |n: usize| (n as f64).powi(3) / 3.0;
-        let rows = (cube(self.free.len()), Side::RowsDense);
-        let sparse = |flops: f64, block: usize, side| {
-            (if self.sparse { DENSE_SPEED[block] * flops } else { f64::INFINITY }, side)
-        };
-        let sides = match problem.operator() {
-            Operator::Dense(_) => return Side::RowsDense,
-            Operator::Csr(_) => [rows, sparse(self.rows.flops(), 0, Side::RowsSparse), rows],
+        match self.other_side(problem) {
+            Some((cost, side)) if cost < dense_cost(self.free.len()) => side,
+            _ => Side::RowsDense,
+        }
+    }
+
+    /// The best side besides dense rows, with its cost; neither depends on which rows are free.
+    fn other_side(&self, problem: &Problem) -> Option<(f64, Side)> {
+        match problem.operator() {
+            Operator::Dense(_) => None,
+            Operator::Csr(_) => self.sparse.then(|| (DENSE_SPEED[0] * self.rows.flops(), Side::RowsSparse)),
             Operator::Jacobian(j) => {
-                [rows, (cube(6 * j.bodies()), Side::BodiesDense), sparse(self.bodies.flops(), 1, Side::BodiesSparse)]
+                let dense = (dense_cost(6 * j.bodies()), Side::BodiesDense);
+                let sparse = self.sparse.then(|| (DENSE_SPEED[1] * self.bodies.flops(), Side::BodiesSparse));
+                Some(sparse.filter(|sparse| sparse.0 < dense.0).unwrap_or(dense))
             }
-        };
-        sides.into_iter().min_by(|p, q| p.0.total_cmp(&q.0)).map_or(Side::RowsDense, |best| best.1)
+        }
     }
 
     fn fill_rows_dense(&mut self, problem: &Problem, shift: &[f64]) -> Result<()> {
@@ -338,6 +369,11 @@ impl FreeSystem {
         }
         Ok(())
     }
+}
+
+/// Flops of a dense factorisation.
+fn dense_cost(n: usize) -> f64 {
+    (n as f64).powi(3) / 3.0
 }
 
 /// The part of `K_i · K_j` on one body, which is `half` of row i.

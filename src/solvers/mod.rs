@@ -45,6 +45,10 @@ pub trait Solver: Send {
     /// Refuse what this solver cannot treat.
     fn check(&self, problem: &Problem) -> Result<()>;
 
+    /// Take the memory that a problem of this size may need. Called even when the start is good enough, so that a later,
+    /// smaller problem finds it.
+    fn reserve(&mut self, problem: &Problem) -> Result<()>;
+
     /// Begin at `state.x`, which is finite, within its bounds, and has its exact `state.w`. Not called when the start
     /// is good enough.
     fn start(&mut self, problem: &Problem, state: &mut State, settings: &Settings) -> Result<()>;

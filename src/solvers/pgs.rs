@@ -12,7 +12,7 @@
 //! and long chains need a number of sweeps that grows with the condition number.
 
 use super::{require_positive_diagonal, Progress, Solver, State};
-use crate::error::{refill, Result};
+use crate::error::{refill, reserve, Result};
 use crate::problem::{Csr, Dense, Jacobian, Operator, Problem};
 use crate::settings::{Settings, SolverKind};
 use crate::Budget;
@@ -32,6 +32,11 @@ pub(super) struct Pgs {
 impl Solver for Pgs {
     fn check(&self, problem: &Problem) -> Result<()> {
         require_positive_diagonal(problem, SolverKind::Pgs)
+    }
+
+    fn reserve(&mut self, problem: &Problem) -> Result<()> {
+        reserve(&mut self.inverse_diagonal, problem.len())?;
+        reserve(&mut self.y, 6 * (problem.bodies() + 1))
     }
 
     fn start(&mut self, problem: &Problem, state: &mut State, settings: &Settings) -> Result<()> {

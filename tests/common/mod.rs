@@ -6,9 +6,11 @@ pub mod corpus;
 pub mod oracle;
 pub mod problems;
 pub mod random;
+pub mod rows;
 pub mod scenes;
 
 pub use corpus::{CorpusProblem, Form, Friction};
 pub use problems::{Kind, SmallProblem};
 pub use random::Random;
+pub use rows::RowProblem;
 pub use scenes::Scene;

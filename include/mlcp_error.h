@@ -1,0 +1,259 @@
+/*
+ * mlcp_error.h: how wrong is your solver's answer, in joules? Header only, nothing to link but the C library (-lm).
+ *
+ * For engines that keep their own solver and want to measure it. Your problem, in libmlcp's signs:
+ *
+ *     w = A x + b,   lo <= x <= hi,   w >= 0 where x = lo,  w <= 0 where x = hi,  w = 0 between
+ *
+ * x: impulses (N s, N m s)   w: velocities (m/s, rad/s)   A = J M^-1 J^T (+ compliance)   diagonal: a_ii of A (1/kg)
+ *
+ * w must be A x + b of that very x, friction bounds those at that very x. If your engine stores forces and accelerations,
+ * multiply x, lo, hi and w by the step h first. If it writes A x = b + w, only the sign of b differs; w is the same.
+ *
+ *     double joules = mlcp_error_energy(n, diagonal, x, w, lo, hi, NULL);
+ *     if (joules < 0.0) row = mlcp_error_check(n, diagonal, x, w, lo, hi);    // the first row that makes no sense
+ *
+ * Every function on arrays
+ *   - reads n values per array and returns the sum over rows, added in row order;
+ *   - writes each row's error to out_row_errors (n doubles), unless that is NULL;
+ *   - answers MLCP_ERROR_INVALID (-1.0), and writes nothing, if mlcp_error_check would name a row. It never returns NaN;
+ *   - has a twin with the suffix _f32 that reads float arrays. Values are widened one by one; the result stays double.
+ * A bound of magnitude 1e10 or more is infinite. Any thread; no allocation; no state.
+ *
+ * Which measure? Energy. It is zero exactly at a solution, and neither units nor row scaling change the order of two
+ * answers. Fischer-Burmeister, natural, merit and penalized add N s to m/s: a unit change can turn their verdict around.
+ *
+ * The functions repeat the formulas of the library (mlcp.h) and give the same bits, on targets with true double
+ * arithmetic (not x87) and without -ffast-math.
+ *
+ * C99, C11, C++17. Licence: MIT OR Apache-2.0.
+ */
+#ifndef MLCP_ERROR_H
+#define MLCP_ERROR_H
+
+#include <float.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What a sum returns when a row is invalid. Errors are never negative, so `< 0.0` is the test. */
+#define MLCP_ERROR_INVALID (-1.0)
+
+/* What mlcp_error_check returns when every row is valid. */
+#define MLCP_ERROR_NO_ROW SIZE_MAX
+
+/* Weight of the penalised measure that Chen, Chen and Kanzow found to work best. */
+#define MLCP_ERROR_LAMBDA 0.95
+
+/*
+ * Round a product before it is added to something. Where the CPU can fuse the two, gcc in GNU mode and clang with
+ * -ffp-contract=fast would do so, and the last bits would depend on the compiler.
+ */
+#if defined(__GNUC__) && (!defined(__x86_64__) || defined(__FMA__))
+#define MLCP_ERROR_ROUND(value) __asm__("" : "+m"(value))
+#else
+#define MLCP_ERROR_ROUND(value) ((void)0)
+#endif
+
+/* Larger and smaller value; like fmax and fmin they ignore a NaN, unlike them they are always inlined. */
+static inline double mlcp_error_max(double p, double q) { return p > q || q != q ? p : q; }
+static inline double mlcp_error_min(double p, double q) { return p < q || q != q ? p : q; }
+
+/* A bound as it is meant: Bullet writes 1e10 for infinity, ODE a true infinity. */
+static inline double mlcp_error_bound(double bound)
+{
+    return bound >= 1e10 ? HUGE_VAL : bound <= -1e10 ? -HUGE_VAL : bound;
+}
+
+/* The Fischer-Burmeister function p + q - sqrt(p^2 + q^2) for q >= 0, without cancellation; p = +inf gives its limit q. */
+static inline double mlcp_error_phi(double p, double q)
+{
+    if (p > DBL_MAX) {
+        return q;
+    }
+    if (p > 0.0 && q > 0.0) {
+        /* (p+q)^2 - (p^2+q^2) = 2pq */
+        return 2.0 * p * (q / (p + q + hypot(p, q)));
+    }
+    return p + q - hypot(p, q);
+}
+
+/* ---- One row. Arguments must be valid as mlcp_error_row_is_valid says; they are not checked again. ---- */
+
+/* Are these numbers a row? x, w finite; lo <= hi; lo < +inf, hi > -inf; a finite and > 0. 1: yes. */
+static inline int mlcp_error_row_is_valid(double a, double x, double w, double lo, double hi)
+{
+    const double l = mlcp_error_bound(lo), h = mlcp_error_bound(hi);
+    return a > 0.0 && a <= DBL_MAX && fabs(x) <= DBL_MAX && fabs(w) <= DBL_MAX && l <= h && l <= DBL_MAX && h >= -DBL_MAX;
+}
+
+/*
+ * Energy error of a row in joules, a = a_ii > 0:
+ *
+ *     e = max( a/2 (x-hi)+^2, a/2 (lo-x)+^2, min(w+^2/(2a), a/2 (x-lo)+^2), min(w-^2/(2a), a/2 (hi-x)+^2) )
+ *
+ * An impulse beyond its bound costs the energy it adds. A velocity that should not be there costs its kinetic energy, or
+ * the energy of the impulse that would excuse it, whichever is less.
+ * Enzenhoefer, Peiret, Teichmann, Kovecses 2019, eqs. 15-22, doi 10.1115/1.4042690.
+ */
+static inline double mlcp_error_energy_row(double a, double x, double w, double lo, double hi)
+{
+    const double l = mlcp_error_bound(lo), h = mlcp_error_bound(hi);
+    const double half_a = 0.5 * a;
+    const double beyond = mlcp_error_max(mlcp_error_max(x - h, 0.0), mlcp_error_max(l - x, 0.0));
+    /* Only one of w+ and w- is non-zero: the slack on the side that w may rest on. */
+    const double slack = mlcp_error_max(w > 0.0 ? x - l : h - x, 0.0);
+    const double kinetic = 0.5 * w * w / a;
+    return mlcp_error_max(half_a * beyond * beyond, mlcp_error_min(kinetic, half_a * slack * slack));
+}
+
+/*
+ * Fischer-Burmeister residual of a row, max(|phi(hi-x, w-)|, |phi(x-lo, w+)|) with phi(p, q) = p + q - sqrt(p^2 + q^2).
+ * Adds N s to m/s, so it has no unit. Same paper, eqs. 5-6.
+ */
+static inline double mlcp_error_fischer_burmeister_row(double x, double w, double lo, double hi)
+{
+    const double upper = fabs(mlcp_error_phi(mlcp_error_bound(hi) - x, mlcp_error_max(-w, 0.0)));
+    const double lower = fabs(mlcp_error_phi(x - mlcp_error_bound(lo), mlcp_error_max(w, 0.0)));
+    return mlcp_error_max(upper, lower);
+}
+
+/* Natural residual of a row, max(|min(hi-x, w-)|, |min(x-lo, w+)|). N s or m/s, whichever is less. Same paper, eqs. 8-9. */
+static inline double mlcp_error_natural_row(double x, double w, double lo, double hi)
+{
+    const double upper = fabs(mlcp_error_min(mlcp_error_bound(hi) - x, mlcp_error_max(-w, 0.0)));
+    const double lower = fabs(mlcp_error_min(x - mlcp_error_bound(lo), mlcp_error_max(w, 0.0)));
+    return mlcp_error_max(upper, lower);
+}
+
+/* Half the squared Fischer-Burmeister residual: the total error of Lu, Williams, Lacoursiere, Trinkle 2013. No unit. */
+static inline double mlcp_error_merit_row(double x, double w, double lo, double hi)
+{
+    const double psi = mlcp_error_fischer_burmeister_row(x, w, lo, hi);
+    double e = 0.5 * psi * psi;
+    MLCP_ERROR_ROUND(e);
+    return e;
+}
+
+static inline double mlcp_error_penalized_phi(double p, double q, double lambda)
+{
+    /* At an infinite bound there is no product to penalise: the condition is w = 0 alone. */
+    const double product = p > DBL_MAX ? 0.0 : mlcp_error_max(p, 0.0) * q;
+    double first = lambda * mlcp_error_phi(p, q);
+    double second = (1.0 - lambda) * product;
+    MLCP_ERROR_ROUND(first);
+    MLCP_ERROR_ROUND(second);
+    return first + second;
+}
+
+/*
+ * Penalised Fischer-Burmeister residual: lambda phi(p, q) + (1 - lambda) p+ q+ in place of phi; lambda in (0, 1], usually
+ * MLCP_ERROR_LAMBDA. No unit. Chen, Chen, Kanzow 1997; Lu et al. 2013, eq. 17.
+ */
+static inline double mlcp_error_penalized_row(double x, double w, double lo, double hi, double lambda)
+{
+    const double upper = fabs(mlcp_error_penalized_phi(mlcp_error_bound(hi) - x, mlcp_error_max(-w, 0.0), lambda));
+    const double lower = fabs(mlcp_error_penalized_phi(x - mlcp_error_bound(lo), mlcp_error_max(w, 0.0), lambda));
+    return mlcp_error_max(upper, lower);
+}
+
+/*
+ * Duality gap of a row in joules, w+ (x-lo) + w- (hi-x). For symmetric positive semidefinite A and x within its bounds,
+ * the sum bounds how far 1/2 x^T A x + b^T x lies above its minimum. +inf where w pushes towards an absent bound.
+ */
+static inline double mlcp_error_duality_gap_row(double x, double w, double lo, double hi)
+{
+    const double slack = mlcp_error_max(w > 0.0 ? x - mlcp_error_bound(lo) : mlcp_error_bound(hi) - x, 0.0);
+    /* 0 * inf is no gap at all. */
+    double gap = w < 0.0 || w > 0.0 ? fabs(w) * slack : 0.0;
+    MLCP_ERROR_ROUND(gap);
+    return gap;
+}
+
+/* ---- All rows. The same code for double and float arrays, so it is written once, as a macro. ---- */
+
+/* One sum: check all, then add in row order. Names n, x, w, lo, hi, out_row_errors are the caller's parameters. */
+#define MLCP_ERROR_SUM(is_invalid, row_error)                                                                            \
+    double total = 0.0;                                                                                                  \
+    size_t i;                                                                                                            \
+    if (is_invalid) {                                                                                                    \
+        return MLCP_ERROR_INVALID;                                                                                       \
+    }                                                                                                                    \
+    for (i = 0; i < n; i++) {                                                                                            \
+        const double e = row_error;                                                                                      \
+        if (out_row_errors != NULL) {                                                                                    \
+            out_row_errors[i] = e;                                                                                       \
+        }                                                                                                                \
+        total += e;                                                                                                      \
+    }                                                                                                                    \
+    return total
+
+/* A measure that needs no diagonal. */
+#define MLCP_ERROR_DEFINE_MEASURE(real, suffix, measure)                                                                 \
+    static inline double mlcp_error_##measure##suffix(size_t n, const real *x, const real *w, const real *lo,            \
+                                                      const real *hi, double *out_row_errors)                            \
+    {                                                                                                                    \
+        MLCP_ERROR_SUM(mlcp_error_check##suffix(n, NULL, x, w, lo, hi) != MLCP_ERROR_NO_ROW,                             \
+                       mlcp_error_##measure##_row(x[i], w[i], lo[i], hi[i]));                                            \
+    }
+
+#define MLCP_ERROR_DEFINE_ALL(real, suffix)                                                                              \
+    static inline size_t mlcp_error_check##suffix(size_t n, const real *diagonal, const real *x, const real *w,          \
+                                                  const real *lo, const real *hi)                                        \
+    {                                                                                                                    \
+        size_t i;                                                                                                        \
+        for (i = 0; i < n; i++) {                                                                                        \
+            const double a = diagonal != NULL ? diagonal[i] : 1.0;                                                       \
+            if (!mlcp_error_row_is_valid(a, x[i], w[i], lo[i], hi[i])) {                                                 \
+                return i;                                                                                                \
+            }                                                                                                            \
+        }                                                                                                                \
+        return MLCP_ERROR_NO_ROW;                                                                                        \
+    }                                                                                                                    \
+    static inline double mlcp_error_energy##suffix(size_t n, const real *diagonal, const real *x, const real *w,         \
+                                                   const real *lo, const real *hi, double *out_row_errors)               \
+    {                                                                                                                    \
+        MLCP_ERROR_SUM(n != 0 && (diagonal == NULL || mlcp_error_check##suffix(n, diagonal, x, w, lo, hi)                \
+                                                          != MLCP_ERROR_NO_ROW),                                         \
+                       mlcp_error_energy_row(diagonal[i], x[i], w[i], lo[i], hi[i]));                                    \
+    }                                                                                                                    \
+    MLCP_ERROR_DEFINE_MEASURE(real, suffix, fischer_burmeister)                                                          \
+    MLCP_ERROR_DEFINE_MEASURE(real, suffix, natural)                                                                     \
+    MLCP_ERROR_DEFINE_MEASURE(real, suffix, merit)                                                                       \
+    MLCP_ERROR_DEFINE_MEASURE(real, suffix, duality_gap)                                                                 \
+    static inline double mlcp_error_penalized##suffix(size_t n, const real *x, const real *w, const real *lo,            \
+                                                      const real *hi, double lambda, double *out_row_errors)             \
+    {                                                                                                                    \
+        MLCP_ERROR_SUM(!(lambda > 0.0 && lambda <= 1.0)                                                                  \
+                           || mlcp_error_check##suffix(n, NULL, x, w, lo, hi) != MLCP_ERROR_NO_ROW,                      \
+                       mlcp_error_penalized_row(x[i], w[i], lo[i], hi[i], lambda));                                      \
+    }
+
+/*
+ * What the next two lines define, here for double; the float twins end in _f32:
+ *
+ * The first invalid row, or MLCP_ERROR_NO_ROW. diagonal may be NULL: then only x, w, lo and hi are looked at.
+ *     size_t mlcp_error_check(size_t n, const double *diagonal, const double *x, const double *w,
+ *                             const double *lo, const double *hi);
+ * Energy error in joules.
+ *     double mlcp_error_energy(size_t n, const double *diagonal, const double *x, const double *w,
+ *                              const double *lo, const double *hi, double *out_row_errors);
+ * Fischer-Burmeister, natural, merit: mixed units. Duality gap: joules.
+ *     double mlcp_error_fischer_burmeister(size_t n, const double *x, const double *w,
+ *                                          const double *lo, const double *hi, double *out_row_errors);
+ *     double mlcp_error_natural     (the same arguments)
+ *     double mlcp_error_merit       (the same arguments)
+ *     double mlcp_error_duality_gap (the same arguments)
+ * Penalised Fischer-Burmeister: mixed units; also MLCP_ERROR_INVALID for a lambda outside (0, 1].
+ *     double mlcp_error_penalized(size_t n, const double *x, const double *w, const double *lo, const double *hi,
+ *                                 double lambda, double *out_row_errors);
+ */
+MLCP_ERROR_DEFINE_ALL(double, )
+MLCP_ERROR_DEFINE_ALL(float, _f32)
+
+#undef MLCP_ERROR_DEFINE_ALL
+#undef MLCP_ERROR_DEFINE_MEASURE
+#undef MLCP_ERROR_SUM
+#undef MLCP_ERROR_ROUND
+
+#endif /* MLCP_ERROR_H */

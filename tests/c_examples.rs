@@ -1,0 +1,299 @@
+//! The C and C++ examples compile without a warning under gcc and clang, link with the shared and the static library,
+//! print what they promise, and are clean under valgrind.
+
+#[path = "c_examples/toolchain.rs"]
+mod toolchain;
+
+use std::path::{Path, PathBuf};
+use toolchain::{compile, library_dir, root, run, run_ok, scratch, COMPILERS};
+
+/// What a Rust staticlib needs on Linux, as `rustc --print native-static-libs` says.
+const STATIC_LIBS: [&str; 7] = ["-lgcc_s", "-lutil", "-lrt", "-lpthread", "-lm", "-ldl", "-lc"];
+
+/// An example, the arguments it is run with, and what it must print.
+struct Example {
+    file: &'static str,
+    args: &'static [&'static str],
+    prints: &'static [&'static str],
+}
+
+const ROD: Example = Example {
+    file: "01_rod.c",
+    args: &[],
+    prints: &[
+        "published pair, w = (-0.2981, 0)     energy 4.96e-02 J",
+        "the same pair, exact masses          energy 6.31e-02 J",
+        "energy 3.573e-02 J",
+        "natural = 0.4000",
+        "x = (0.329533, 0.062867) N s, w = 0 m/s",
+        "converged",
+    ],
+};
+
+// A second instead of 2 ms: how far the solver gets must not depend on how busy the machine is.
+const GAME_LOOP: Example = Example {
+    file: "02_game_loop.c",
+    args: &["--time-limit", "1"],
+    prints: &["600 steps of 1/60 s, 33 bodies", "time limit 0", "allocations   0 after the warm-up", "ok\n"],
+};
+
+const CALLBACK: Example = Example {
+    file: "03_callback.c",
+    args: &[],
+    prints: &["a solve inside the solve: busy", "stopped after", "history: "],
+};
+
+const MEASURE: Example = Example {
+    file: "04_measure_your_solver.c",
+    args: &[],
+    prints: &[
+        "    0  5.000e-01 J   contact below box 0",
+        "Fischer-Burmeister, m         0.2981     0.4509   P",
+        "Fischer-Burmeister, mm      298.1000   247.3538   Q",
+        "energy, J                    0.04443    0.03573   Q",
+        "energy, mJ                   44.4318    35.7334   Q",
+    ],
+};
+
+const CPP: Example = Example {
+    file: "05_cpp.cpp",
+    args: &[],
+    prints: &["stopped after", "in ball on plate, normal", "refused: b has length 3, expected 12 (invalid size)", "thrown: the callback had enough"],
+};
+
+/// Build an example; the name of the binary says how.
+fn build(example: &Example, compiler: usize, shared: bool) -> PathBuf {
+    let pair = &COMPILERS[compiler];
+    let (tool, std) = if example.file.ends_with(".cpp") { (pair.cpp, "-std=c++17") } else { (pair.c, "-std=c99") };
+    let out = scratch(&format!("{}_{}_{}", example.file.replace('.', "_"), pair.c, if shared { "shared" } else { "static" }));
+    build_source(tool, &[std, "-O2"], &root().join("c_examples").join(example.file), &out, shared);
+    out
+}
+
+fn build_source(tool: &str, flags: &[&str], source: &Path, out: &Path, shared: bool) {
+    let dir = library_dir();
+    let (search, archive) = (format!("-L{}", dir.display()), dir.join("libmlcp.a").display().to_string());
+    let mut link: Vec<&str> = if shared { vec![&search, "-lmlcp", "-lm"] } else { vec![&archive] };
+    if !shared {
+        link.extend(STATIC_LIBS);
+    }
+    compile(tool, flags, source, out, &link);
+}
+
+/// Run a binary that must succeed and print the given pieces.
+fn expect(binary: &Path, args: &[&str], prints: &[&str]) {
+    let printed = run_ok(binary.to_str().expect("UTF-8 path"), args);
+    for piece in prints {
+        assert!(printed.contains(piece), "{} did not print {piece:?} but\n{printed}", binary.display());
+    }
+}
+
+fn under_valgrind(binary: &Path, args: &[&str]) {
+    let mut line = vec!["-q", "--error-exitcode=9", "--leak-check=full", binary.to_str().expect("UTF-8 path")];
+    line.extend(args);
+    run_ok("valgrind", line);
+}
+
+/// Every compiler, both ways of linking; then valgrind on one of them.
+fn check(example: &Example, valgrind_args: &[&str]) {
+    for compiler in 0..COMPILERS.len() {
+        for shared in [true, false] {
+            expect(&build(example, compiler, shared), example.args, example.prints);
+        }
+    }
+    under_valgrind(&build(example, 0, true), valgrind_args);
+}
+
+#[test]
+fn rod() {
+    check(&ROD, &[]);
+}
+
+#[test]
+fn game_loop() {
+    check(&GAME_LOOP, &["--steps", "60", "--time-limit", "1"]);
+}
+
+#[test]
+fn game_loop_with_pivoting() {
+    let binary = scratch("game_loop_bpp");
+    build_source("gcc", &["-std=c99", "-O2"], &root().join("c_examples").join(GAME_LOOP.file), &binary, true);
+    expect(&binary, &["bpp", "--time-limit", "1"], &["bpp, 600 steps", "allocations   0 after the warm-up", "ok\n"]);
+    under_valgrind(&binary, &["bpp", "--steps", "30", "--time-limit", "1"]);
+}
+
+#[test]
+fn game_loop_within_its_time() {
+    // Its physics depends on the clock here, its memory must not.
+    let binary = scratch("game_loop_timed");
+    build_source("gcc", &["-std=c99", "-O2"], &root().join("c_examples").join(GAME_LOOP.file), &binary, true);
+    let no_args: [&str; 0] = [];
+    let output = run(binary.to_str().expect("UTF-8 path"), no_args);
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(printed.contains("allocations   0 after the warm-up"), "{printed}{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn callback() {
+    check(&CALLBACK, &[]);
+}
+
+#[test]
+fn measure_your_solver() {
+    check(&MEASURE, &[]);
+    // It promises to need no library at all.
+    let out = scratch("measure_alone");
+    compile("gcc", &["-std=c99", "-O2", "-Wconversion"], &root().join("c_examples").join(MEASURE.file), &out, &["-lm"]);
+    expect(&out, &[], MEASURE.prints);
+}
+
+#[test]
+fn cpp() {
+    check(&CPP, &[]);
+}
+
+/// The parts of mlcp.hpp that the example does not show: moves, views, refused calls, each measure, the getters.
+const WRAPPER: &str = r#"
+#include "mlcp.hpp"
+#include "mlcp_error.h"
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <vector>
+#if __cplusplus >= 202002L
+#include <span>
+#endif
+
+#define EXPECT(condition) do { if (!(condition)) { std::printf("line %d: %s\n", __LINE__, #condition); return 1; } } while (0)
+#ifdef MLCP_NO_EXCEPTIONS
+#define OK(call) EXPECT((call) == MLCP_STATUS_OK)
+#define REFUSED(call, why) EXPECT((call) == (why))
+#else
+#define OK(call) (call)
+#define REFUSED(call, why) \
+    do { bool thrown = false; try { call; } catch (const mlcp::Error &e) { thrown = e.status() == (why) && e.what()[0] != 0; } EXPECT(thrown); } while (0)
+#endif
+
+int main()
+{
+    static_assert(!std::is_copy_constructible<mlcp::Problem>::value && !std::is_copy_constructible<mlcp::Solver>::value, "");
+    static_assert(std::is_nothrow_move_constructible<mlcp::Solver>::value, "");
+    static_assert(!std::is_constructible<mlcp::Out, const std::vector<double> &>::value, "a const vector is no output");
+    static_assert(!std::is_constructible<mlcp::In, const std::vector<float> &>::value, "floats are no doubles");
+
+    mlcp::Problem first;
+    EXPECT(first && first.rows() == 0);
+    const double a[4] = {1.0, -0.5, -0.5, 1.0};
+    const std::array<double, 2> b = {-0.2981, 0.1019};
+    const std::vector<double> lo(2, 0.0), hi(2, HUGE_VAL);
+    OK(first.reserve(2, 2));
+    OK(first.set_dense(2, a, 2));
+    mlcp::Problem problem = std::move(first);
+    REFUSED(first.set_b(b), MLCP_STATUS_NULL_ARGUMENT);
+    OK(problem.set_b(b));
+    OK(problem.set_bounds(lo, hi));
+    EXPECT(problem.rows() == 2);
+
+    mlcp::Settings settings;
+    settings.solver = MLCP_SOLVER_KIND_PGS;
+    settings.check_interval = 1;
+    mlcp::Solver before(settings);
+    int calls = 0;
+    OK(before.set_callback([&calls](const mlcp_iteration &) { calls++; return false; }));
+    mlcp::Solver solver = std::move(before);
+    std::vector<double> x(2), w(2), rows(2);
+    mlcp::Report report;
+    OK(solver.solve(problem, {}, x, &report));
+    /* A relative energy error of 1e-10 leaves about its root in x. */
+    EXPECT(report.converged() && calls == report.iterations + 1 && std::fabs(x[0] - 0.329533) < 1e-4);
+    OK(solver.solve(problem, x, x, nullptr)); /* warm, in place */
+    OK(solver.set_callback(nullptr));
+    OK(solver.solve(problem, mlcp::In(), mlcp::Out(x.data(), x.size()), &report));
+
+    mlcp::Settings read;
+    OK(solver.get_settings(read));
+    EXPECT(read.solver == MLCP_SOLVER_KIND_PGS);
+    mlcp::Report again;
+    OK(solver.get_report(again));
+    EXPECT(again.energy_error == report.energy_error && std::strcmp(again.outcome_name(), "converged") == 0);
+    OK(solver.get_w(w));
+    OK(solver.get_row_errors(rows));
+    std::int32_t worst[2];
+    double errors[2];
+    std::size_t count = 9;
+    OK(solver.get_worst_rows(worst, errors, count));
+    EXPECT(count <= 2 && solver.history_len() > 1);
+    mlcp::Iteration record;
+    OK(solver.get_history(0, record));
+    EXPECT(record.iteration == 0);
+    REFUSED(solver.get_history(100000, record), MLCP_STATUS_INVALID_INDEX);
+    settings.relaxation = 7.0;
+    REFUSED(solver.set_settings(settings), MLCP_STATUS_INVALID_VALUE);
+
+    /* All measures, and the header-only ones beside them. */
+    const double wrong[2] = {0.0, -0.1019};
+    std::vector<double> diagonal(2), low(2), high(2);
+    OK(problem.get_diagonal(diagonal));
+    OK(problem.get_w(wrong, w));
+    OK(problem.get_bounds(wrong, low, high));
+    double total = 0.0, whole = 0.0;
+    OK(mlcp::energy_error(diagonal, wrong, w, low, high, total, rows));
+    EXPECT(total == mlcp_error_energy(2, diagonal.data(), wrong, w.data(), low.data(), high.data(), nullptr));
+    OK(problem.measure(MLCP_MEASURE_ENERGY, wrong, whole, rows));
+    EXPECT(whole == total && std::fabs(total - 3.573e-2) < 1e-5 && rows[0] + rows[1] == total);
+    OK(mlcp::fischer_burmeister_error(wrong, w, low, high, total));
+    EXPECT(total == mlcp_error_fischer_burmeister(2, wrong, w.data(), low.data(), high.data(), nullptr));
+    OK(mlcp::natural_error(wrong, w, low, high, total));
+    EXPECT(total == mlcp_error_natural(2, wrong, w.data(), low.data(), high.data(), nullptr));
+    OK(mlcp::merit_error(wrong, w, low, high, total));
+    EXPECT(total == mlcp_error_merit(2, wrong, w.data(), low.data(), high.data(), nullptr));
+    OK(mlcp::penalized_error(wrong, w, low, high, 0.95, total));
+    EXPECT(total == mlcp_error_penalized(2, wrong, w.data(), low.data(), high.data(), 0.95, nullptr));
+    OK(mlcp::duality_gap(wrong, w, low, high, total));
+    EXPECT(total == mlcp_error_duality_gap(2, wrong, w.data(), low.data(), high.data(), nullptr));
+    REFUSED(mlcp::natural_error(wrong, w, low, std::vector<double>(3), total), MLCP_STATUS_INVALID_SIZE);
+    REFUSED(mlcp::energy_error(std::vector<double>(2), wrong, w, low, high, total), MLCP_STATUS_NO_ENERGY);
+
+    /* The other forms of a problem. */
+    const std::vector<std::int32_t> start = {0, 2, 4}, columns = {0, 1, 0, 1};
+    OK(problem.set_csr(2, start, columns, a));
+    std::vector<double> mass(12), row(24);
+    mass[0] = mass[1] = mass[2] = row[0] = row[12 + 1] = 1.0;
+    const std::int32_t bodies[4] = {0, -1, 0, -1}, findex[2] = {-1, 0};
+    const double velocity[6] = {-1.0, 1.0}, mu[2] = {0.0, 0.5}, normals[2] = {2.0, 0.0};
+    double change[6];
+#if __cplusplus >= 202002L
+    OK(problem.set_jacobian(std::span<const double>(mass), std::span<double>(row), bodies));
+#else
+    OK(problem.set_jacobian(mass, row, bodies));
+#endif
+    OK(problem.set_motion(0.01, velocity));
+    OK(problem.set_friction(findex, mu, MLCP_FRICTION_MODE_FROZEN));
+    OK(problem.set_frozen_normals(normals));
+    OK(problem.get_bounds(normals, low, high));
+    EXPECT(high[1] == 1.0);
+    OK(solver.solve(problem, {}, x, nullptr));
+    OK(problem.get_velocity_change(x, change));
+    EXPECT(std::strcmp(mlcp::version(), mlcp_version()) == 0 && solver.get() != nullptr && problem.get() != nullptr);
+    std::printf("wrapper ok\n");
+    return 0;
+}
+"#;
+
+#[test]
+fn cpp_wrapper_with_and_without_exceptions() {
+    let source = scratch("wrapper.cpp");
+    std::fs::write(&source, WRAPPER).expect("write the source");
+    let ways: [&[&str]; 4] =
+        [&["-std=c++17"], &["-std=c++20"], &["-std=c++17", "-DMLCP_NO_EXCEPTIONS"], &["-std=c++17", "-fno-exceptions"]];
+    for compiler in &COMPILERS {
+        for (i, flags) in ways.iter().enumerate() {
+            let out = scratch(&format!("wrapper_{}_{i}", compiler.c));
+            build_source(compiler.cpp, flags, &source, &out, true);
+            expect(&out, &[], &["wrapper ok"]);
+        }
+    }
+    under_valgrind(&scratch("wrapper_gcc_0"), &[]);
+    under_valgrind(&scratch("wrapper_gcc_3"), &[]);
+}
