@@ -50,6 +50,8 @@ const MEASURE: Example = Example {
         "    0  5.000e-01 J   contact below box 0",
         "Fischer-Burmeister, m         0.2981     0.4509   P",
         "Fischer-Burmeister, mm      298.1000   247.3538   Q",
+        "natural residual, m           0.2981     0.3490   P",
+        "natural residual, mm        298.1000   247.2519   Q",
         "energy, J                    0.04443    0.03573   Q",
         "energy, mJ                   44.4318    35.7334   Q",
     ],
