@@ -99,7 +99,12 @@ impl Engine {
 
     /// Solve from `start`, or from x = clamp(0) without one. An `Err` means the call was refused; how good the answer
     /// is stands in the report. `observer` is asked after every iteration, the starting point included.
-    pub fn solve(&mut self, problem: &Problem, start: Option<&[f64]>, mut observer: Option<Observer<'_>>) -> Result<&Report> {
+    pub fn solve(
+        &mut self,
+        problem: &Problem,
+        start: Option<&[f64]>,
+        mut observer: Option<Observer<'_>>,
+    ) -> Result<&Report> {
         let budget = Budget::start(self.settings.time_limit);
         self.check(problem, start)?;
         let mut report = Report {
@@ -140,10 +145,16 @@ impl Engine {
         }
         if let Some(start) = start {
             if start.len() != n {
-                return Err(Error::new(Status::InvalidSize, format_args!("x0 has length {}, expected {n}", start.len())));
+                return Err(Error::new(
+                    Status::InvalidSize,
+                    format_args!("x0 has length {}, expected {n}", start.len()),
+                ));
             }
             if let Some(i) = start.iter().position(|v| !v.is_finite()) {
-                return Err(Error::new(Status::InvalidValue, format_args!("x0[{i}] is {}, it must be finite", start[i])));
+                return Err(Error::new(
+                    Status::InvalidValue,
+                    format_args!("x0[{i}] is {}, it must be finite", start[i]),
+                ));
             }
         }
         Ok(())
@@ -203,8 +214,9 @@ impl Engine {
         let mut seconds = 0.0;
         let mut progress = Progress::Continue;
         let mut iteration = 0;
+        // The starting point has been.
+        let mut measured = true;
         loop {
-            let measured = self.state.w_is_exact;
             if measured || always_timed {
                 seconds = budget.seconds();
             }
@@ -212,7 +224,7 @@ impl Engine {
             let record = self.monitor.record(iteration, measured, change, set_changes, seconds);
             if let Some(observer) = observer {
                 if observer(&Observation { record, x: &self.state.x, w: &self.state.w }) {
-                    self.measure(problem, iteration)?;
+                    self.measure_unless(measured, problem, iteration)?;
                     return Ok((Outcome::Stopped, iteration));
                 }
             }
@@ -223,7 +235,7 @@ impl Engine {
                 return Ok((Outcome::Stalled, iteration));
             }
             if progress == Progress::OutOfTime || budget.spent() {
-                self.measure(problem, iteration)?;
+                self.measure_unless(measured, problem, iteration)?;
                 return Ok((Outcome::TimeLimit, iteration));
             }
             if iteration == most {
@@ -236,9 +248,17 @@ impl Engine {
             iteration += usize::from(progress != Progress::OutOfTime);
             // A sweep that changed less than the tolerance may have arrived: look before the interval is over.
             let arrived = self.state.change <= tolerance;
-            if iteration % interval == 0 || iteration == most || progress != Progress::Continue || arrived {
-                self.measure(problem, iteration)?;
-            }
+            let due = iteration % interval == 0 || iteration == most;
+            measured = due || arrived || progress != Progress::Continue;
+            self.measure_unless(!measured, problem, iteration)?;
+        }
+    }
+
+    fn measure_unless(&mut self, not: bool, problem: &Problem, iteration: usize) -> Result<()> {
+        if not {
+            Ok(())
+        } else {
+            self.measure(problem, iteration)
         }
     }
 
@@ -271,8 +291,9 @@ impl Engine {
         let mut keep_as_is = self.settings.choice == Choice::Last;
         if let Choice::Best(measure) = self.settings.choice {
             self.settle(problem)?;
-            // Clamping may cost, where a friction bound has moved with its normal. NaN keeps the iterate too.
-            keep_as_is = !(measure.total(&point(problem, &self.state, &self.lo, &self.hi)) <= self.monitor.best_error());
+            // Clamping may cost, where a friction bound has moved with its normal; or overflow.
+            let clamped = measure.total(&point(problem, &self.state, &self.lo, &self.hi));
+            keep_as_is = clamped.is_nan() || clamped > self.monitor.best_error();
         }
         if keep_as_is {
             self.state.x.copy_from_slice(self.monitor.best_x());

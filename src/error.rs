@@ -126,7 +126,11 @@ impl Write for Text {
         }
         self.bytes[self.len..self.len + take].copy_from_slice(&s.as_bytes()[..take]);
         self.len += take;
-        if take < s.len() { Err(fmt::Error) } else { Ok(()) }
+        if take < s.len() {
+            Err(fmt::Error)
+        } else {
+            Ok(())
+        }
     }
 }
 

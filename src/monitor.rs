@@ -146,7 +146,11 @@ impl Report {
 
 /// An error that compares: +inf for an iterate that overflowed, never NaN.
 fn sane(error: f64) -> f64 {
-    if error.is_nan() { f64::INFINITY } else { error }
+    if error.is_nan() {
+        f64::INFINITY
+    } else {
+        error
+    }
 }
 
 /// Keeps the best iterate and knows when to stop.
@@ -197,7 +201,8 @@ impl Monitor {
             self.best_energy = energy;
             self.best_iteration = iteration;
         }
-        if self.best_error <= (1.0 - settings.stall_decrease) * self.window_error && self.best_error < self.window_error {
+        if self.best_error <= (1.0 - settings.stall_decrease) * self.window_error && self.best_error < self.window_error
+        {
             self.window_error = self.best_error;
             self.window = 0;
         } else {
@@ -207,17 +212,17 @@ impl Monitor {
     }
 
     /// Close an iteration: the record for observers and history.
-    pub fn record(&mut self, iteration: usize, measured: bool, change: f64, set_changes: usize, seconds: f64) -> Iteration {
+    pub fn record(
+        &mut self,
+        iteration: usize,
+        measured: bool,
+        change: f64,
+        set_changes: usize,
+        seconds: f64,
+    ) -> Iteration {
         self.set_changes += set_changes;
-        self.last = Iteration {
-            iteration,
-            measured,
-            change,
-            set_changes,
-            seconds,
-            best_error: self.best_error,
-            ..self.last
-        };
+        self.last =
+            Iteration { iteration, measured, change, set_changes, seconds, best_error: self.best_error, ..self.last };
         self.history.push(self.last);
         self.last
     }
@@ -286,14 +291,14 @@ impl History {
     }
 
     fn push(&mut self, record: Iteration) {
-        if self.capacity == 0 || record.iteration % self.spacing != 0 {
+        if self.capacity == 0 || !record.iteration.is_multiple_of(self.spacing) {
             return;
         }
         if self.records.len() == self.capacity {
             self.spacing *= 2;
             let spacing = self.spacing;
-            self.records.retain(|r| r.iteration % spacing == 0);
-            if record.iteration % spacing != 0 || self.records.len() == self.capacity {
+            self.records.retain(|r| r.iteration.is_multiple_of(spacing));
+            if !record.iteration.is_multiple_of(spacing) || self.records.len() == self.capacity {
                 return;
             }
         }

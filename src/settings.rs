@@ -119,10 +119,7 @@ impl Settings {
             if ok {
                 Ok(())
             } else {
-                Err(Error::new(
-                    Status::InvalidValue,
-                    format_args!("settings.{name} is {value}, it must be {want}"),
-                ))
+                Err(Error::new(Status::InvalidValue, format_args!("settings.{name} is {value}, it must be {want}")))
             }
         };
         let at_least_0 = |v: f64| v.is_finite() && v >= 0.0;
@@ -137,16 +134,28 @@ impl Settings {
 
     /// The iteration budget in force.
     pub fn iterations(&self) -> usize {
-        if self.max_iterations == 0 { self.solver.default_iterations() } else { self.max_iterations }
+        if self.max_iterations == 0 {
+            self.solver.default_iterations()
+        } else {
+            self.max_iterations
+        }
     }
 
     /// The stall window in force.
     pub fn stall_window(&self) -> usize {
-        if self.stall_window == 0 { self.solver.default_stall_window() } else { self.stall_window }
+        if self.stall_window == 0 {
+            self.solver.default_stall_window()
+        } else {
+            self.stall_window
+        }
     }
 
     /// The measuring interval in force.
     pub fn interval(&self) -> usize {
-        if self.check_interval == 0 { self.solver.default_check_interval() } else { self.check_interval }
+        if self.check_interval == 0 {
+            self.solver.default_check_interval()
+        } else {
+            self.check_interval
+        }
     }
 }

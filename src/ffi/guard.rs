@@ -17,7 +17,10 @@ thread_local! {
 /// Run the body of an export.
 pub(super) fn guard(body: impl FnOnce() -> Result<()>) -> Status {
     let result = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| {
-        Err(Error::new(Status::Internal, format_args!("libmlcp panicked; please report it with the problem that did it")))
+        Err(Error::new(
+            Status::Internal,
+            format_args!("libmlcp panicked; please report it with the problem that did it"),
+        ))
     });
     match result {
         Ok(()) => Status::Ok,
@@ -49,7 +52,7 @@ fn check_buffer<T>(pointer: *const T, len: usize, name: &str) -> Result<()> {
     if len > isize::MAX as usize / std::mem::size_of::<T>() {
         return Err(Error::new(Status::InvalidSize, format_args!("{name} has length {len}, more than memory holds")));
     }
-    if pointer as usize % std::mem::align_of::<T>() != 0 {
+    if !pointer.is_aligned() {
         return Err(Error::new(Status::InvalidValue, format_args!("{name} is not aligned for its type")));
     }
     Ok(())
@@ -90,8 +93,8 @@ pub(super) unsafe fn out<'a, T>(pointer: *mut T, name: &str) -> Result<&'a mut T
 /// Refuse buffers that share memory where one is written while the other is read.
 pub(super) fn disjoint(read: (&[f64], &str), write: (*const f64, usize, &str)) -> Result<()> {
     let (r, w) = (read.0.as_ptr() as usize, write.0 as usize);
-    let size = std::mem::size_of::<f64>();
-    if r < w.saturating_add(write.1 * size) && w < r.saturating_add(read.0.len() * size) {
+    let written = write.1 * std::mem::size_of::<f64>();
+    if r < w.saturating_add(written) && w < r.saturating_add(std::mem::size_of_val(read.0)) {
         return Err(Error::new(Status::InvalidValue, format_args!("{} overlaps {}", write.2, read.1)));
     }
     Ok(())

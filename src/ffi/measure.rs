@@ -16,13 +16,7 @@ struct Arrays<'a> {
 }
 
 impl Arrays<'_> {
-    unsafe fn new<'a>(
-        n: usize,
-        x: *const f64,
-        w: *const f64,
-        lo: *const f64,
-        hi: *const f64,
-    ) -> Result<Arrays<'a>> {
+    unsafe fn new<'a>(n: usize, x: *const f64, w: *const f64, lo: *const f64, hi: *const f64) -> Result<Arrays<'a>> {
         let arrays = unsafe {
             Arrays { x: slice(x, n, "x")?, w: slice(w, n, "w")?, lo: slice(lo, n, "lo")?, hi: slice(hi, n, "hi")? }
         };
@@ -44,10 +38,7 @@ impl Arrays<'_> {
                 return refuse("hi", i, hi);
             }
             if lo > hi {
-                return Err(Error::new(
-                    Status::InvalidValue,
-                    format_args!("lo[{i}] = {lo} lies above hi[{i}] = {hi}"),
-                ));
+                return Err(Error::new(Status::InvalidValue, format_args!("lo[{i}] = {lo} lies above hi[{i}] = {hi}")));
             }
         }
         Ok(arrays)

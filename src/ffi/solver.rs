@@ -197,7 +197,9 @@ pub unsafe extern "C" fn mlcp_solver_get_row_errors(
     out_row_errors: *mut f64,
     out_row_errors_len: usize,
 ) -> Status {
-    guard(|| unsafe { copy_out(take(solver)?.engine.row_errors(), out_row_errors, out_row_errors_len, "out_row_errors") })
+    guard(|| unsafe {
+        copy_out(take(solver)?.engine.row_errors(), out_row_errors, out_row_errors_len, "out_row_errors")
+    })
 }
 
 /// The rows with the largest energy errors of the last solve, worst first: which contact or joint is wrong.
@@ -250,7 +252,10 @@ pub unsafe extern "C" fn mlcp_solver_get_history(
         check_struct_size::<mlcp_iteration>("out_iteration.struct_size", out_iteration.struct_size)?;
         let history = inner.engine.history();
         let record = history.get(index).ok_or_else(|| {
-            Error::new(Status::InvalidIndex, format_args!("index is {index}, the history has {} records", history.len()))
+            Error::new(
+                Status::InvalidIndex,
+                format_args!("index is {index}, the history has {} records", history.len()),
+            )
         })?;
         *out_iteration = mlcp_iteration::from(record);
         Ok(())

@@ -118,8 +118,7 @@ pub struct mlcp_iteration {
 /// Called after every iteration, the starting point included; non-zero stops the solve. It runs on the solving thread,
 /// may read other handles, and must neither throw nor longjmp. Calls on the solver itself, and changes to the problem
 /// being solved, answer MLCP_STATUS_BUSY.
-pub type mlcp_callback =
-    Option<unsafe extern "C" fn(iteration: *const mlcp_iteration, user_data: *mut c_void) -> i32>;
+pub type mlcp_callback = Option<unsafe extern "C" fn(iteration: *const mlcp_iteration, user_data: *mut c_void) -> i32>;
 
 /// Fill `settings` with the defaults.
 ///

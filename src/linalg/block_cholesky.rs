@@ -305,7 +305,11 @@ impl<const B: usize> BlockCholesky<B> {
 
 /// Make room for `len` entries, and if that takes new memory, for half as many again.
 fn reserve_ahead<T>(v: &mut Vec<T>, len: usize) -> Result<()> {
-    if v.capacity() < len { reserve(v, len + len / 2) } else { Ok(()) }
+    if v.capacity() < len {
+        reserve(v, len + len / 2)
+    } else {
+        Ok(())
+    }
 }
 
 fn neighbours<'a>(start: &[u32], index: &'a [u32], i: u32) -> &'a [u32] {

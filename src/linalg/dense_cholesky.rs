@@ -22,7 +22,11 @@ pub struct DenseCholesky {
 
 impl Default for DenseCholesky {
     fn default() -> Self {
-        DenseCholesky { n: 0, a: Vec::new(), stack: MemBuffer::new(cholesky_in_place_scratch::<f64>(0, Par::Seq, Default::default())) }
+        DenseCholesky {
+            n: 0,
+            a: Vec::new(),
+            stack: MemBuffer::new(cholesky_in_place_scratch::<f64>(0, Par::Seq, Default::default())),
+        }
     }
 }
 

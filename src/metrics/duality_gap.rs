@@ -9,5 +9,9 @@
 pub fn duality_gap_row(x: f64, w: f64, lo: f64, hi: f64) -> f64 {
     let slack = (if w > 0.0 { x - lo } else { hi - x }).max(0.0);
     // 0 * inf is no gap at all.
-    if w == 0.0 { 0.0 } else { w.abs() * slack }
+    if w == 0.0 {
+        0.0
+    } else {
+        w.abs() * slack
+    }
 }

@@ -24,5 +24,9 @@ pub fn energy_row(a: f64, x: f64, w: f64, lo: f64, hi: f64) -> f64 {
 /// The larger of two numbers, or `p` if that is NaN: one instruction, where `f64::max` takes several and drops NaN.
 #[inline]
 fn larger(p: f64, q: f64) -> f64 {
-    if q > p { q } else { p }
+    if q > p {
+        q
+    } else {
+        p
+    }
 }

@@ -81,7 +81,7 @@ impl Measure {
     pub fn total(self, at: &Point<'_>) -> f64 {
         // One loop per measure, so that the compiler sees a simple body.
         match self {
-            Measure::Energy | Measure::EnergyExactMass => at.sum(|a, x, w, lo, hi| energy_row(a, x, w, lo, hi)),
+            Measure::Energy | Measure::EnergyExactMass => at.sum(energy_row),
             Measure::FischerBurmeister => at.sum(|_, x, w, lo, hi| fischer_burmeister_row(x, w, lo, hi)),
             Measure::Natural => at.sum(|_, x, w, lo, hi| natural_row(x, w, lo, hi)),
             Measure::Merit => at.sum(|_, x, w, lo, hi| merit_row(x, w, lo, hi)),
@@ -117,7 +117,8 @@ impl Point<'_> {
         let mut total = 0.0;
         for at in (0..whole).step_by(LANES) {
             let lane = at..at + LANES;
-            let (a, x, w, lo, hi) = (&a[lane.clone()], &x[lane.clone()], &w[lane.clone()], &lo[lane.clone()], &hi[lane]);
+            let (a, x, w, lo, hi) =
+                (&a[lane.clone()], &x[lane.clone()], &w[lane.clone()], &lo[lane.clone()], &hi[lane]);
             let mut e = [0.0; LANES];
             for k in 0..LANES {
                 e[k] = row(a[k], x[k], w[k], lo[k], hi[k]);

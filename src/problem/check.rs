@@ -15,14 +15,17 @@ pub fn length(name: &str, found: usize, expected: usize) -> Result<()> {
 pub fn finite(name: &str, values: &[f64]) -> Result<()> {
     match values.iter().position(|v| !v.is_finite()) {
         None => Ok(()),
-        Some(i) => Err(Error::new(Status::InvalidValue, format_args!("{name}[{i}] is {}, it must be finite", values[i]))),
+        Some(i) => {
+            Err(Error::new(Status::InvalidValue, format_args!("{name}[{i}] is {}, it must be finite", values[i])))
+        }
     }
 }
 
 /// `a * b`, or the sentence that it overflows.
 pub fn product(name: &str, a: usize, b: usize) -> Result<usize> {
-    a.checked_mul(b)
-        .ok_or_else(|| Error::new(Status::InvalidSize, format_args!("{name}: {a} times {b} overflows the address space")))
+    a.checked_mul(b).ok_or_else(|| {
+        Error::new(Status::InvalidSize, format_args!("{name}: {a} times {b} overflows the address space"))
+    })
 }
 
 /// Are `p` and `q` the same up to `tolerance` of the two rows' scale? Diagonals that are not positive allow nothing.

@@ -31,16 +31,16 @@ pub(super) fn check(n: usize, a: &[f64], row_stride: usize, triangle: Triangle) 
     // The last row need not be padded.
     let needed = if n == 0 { 0 } else { product("a", n - 1, row_stride)?.saturating_add(n) };
     if a.len() < needed {
-        return Err(Error::new(Status::InvalidSize, format_args!("a has length {}, expected at least {needed}", a.len())));
+        return Err(Error::new(
+            Status::InvalidSize,
+            format_args!("a has length {}, expected at least {needed}", a.len()),
+        ));
     }
     for i in 0..n {
         let filled = if triangle == Triangle::Lower { i + 1 } else { n };
         let row = &a[i * row_stride..][..filled];
         if let Some(j) = row.iter().position(|v| !v.is_finite()) {
-            return Err(Error::new(
-                Status::InvalidValue,
-                format_args!("a[{i}][{j}] is {}, it must be finite", row[j]),
-            ));
+            return Err(Error::new(Status::InvalidValue, format_args!("a[{i}][{j}] is {}, it must be finite", row[j])));
         }
     }
     Ok(())
@@ -99,9 +99,8 @@ impl Dense {
         (0..n).step_by(BLOCK).all(|i0| {
             (0..=i0).step_by(BLOCK).all(|j0| {
                 (i0..(i0 + BLOCK).min(n)).all(|i| {
-                    (j0..(j0 + BLOCK).min(i)).all(|j| {
-                        alike(self.a[i * n + j], self.a[j * n + i], diagonal[i], diagonal[j], tolerance)
-                    })
+                    (j0..(j0 + BLOCK).min(i))
+                        .all(|j| alike(self.a[i * n + j], self.a[j * n + i], diagonal[i], diagonal[j], tolerance))
                 })
             })
         })

@@ -48,7 +48,7 @@ pub(super) fn check(findex: &[i32], mu: &[f64], lo: &[f64], hi: &[f64]) -> Resul
                 format_args!("findex[{i}] is {f}, but row {f} is a friction row itself"),
             ));
         }
-        if !(mu[i] >= 0.0) {
+        if mu[i].is_nan() || mu[i] < 0.0 {
             return Err(Error::new(Status::InvalidValue, format_args!("mu[{i}] is {}, it must be >= 0", mu[i])));
         }
         check_cap(i, lo[i], hi[i])?;
@@ -161,5 +161,9 @@ impl Friction {
 /// `mu · max(x_n, 0)`, with inf · 0 = 0: an open contact does not rub, however rough.
 #[inline]
 fn reach(mu: f64, normal: f64) -> f64 {
-    if normal > 0.0 && mu > 0.0 { mu * normal } else { 0.0 }
+    if normal > 0.0 && mu > 0.0 {
+        mu * normal
+    } else {
+        0.0
+    }
 }

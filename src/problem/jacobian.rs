@@ -79,7 +79,10 @@ impl Root {
     /// From three inverse masses and nine inverse inertia entries.
     fn new(body: usize, m: &[f64]) -> Result<Root> {
         let invalid = |k: usize, why: &str| {
-            Error::new(Status::InvalidValue, format_args!("inverse_mass[{}] (body {body}) is {}: {why}", 12 * body + k, m[k]))
+            Error::new(
+                Status::InvalidValue,
+                format_args!("inverse_mass[{}] (body {body}) is {}: {why}", 12 * body + k, m[k]),
+            )
         };
         if let Some(k) = (0..3).find(|&k| m[k] < 0.0) {
             return Err(invalid(k, "an inverse mass must be >= 0"));
@@ -141,7 +144,10 @@ pub(super) fn check(inverse_mass: &[f64], rows: &[f64], bodies: &[i32], complian
     }
     let (nb, n) = (inverse_mass.len() / BODY_LEN, rows.len() / ROW_LEN);
     if nb >= i32::MAX as usize || n >= i32::MAX as usize {
-        return Err(Error::new(Status::InvalidSize, format_args!("{n} rows on {nb} bodies are more than 32 bits can name")));
+        return Err(Error::new(
+            Status::InvalidSize,
+            format_args!("{n} rows on {nb} bodies are more than 32 bits can name"),
+        ));
     }
     length("bodies", bodies.len(), product("bodies", n, 2)?)?;
     finite("inverse_mass", inverse_mass)?;

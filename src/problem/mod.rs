@@ -181,7 +181,10 @@ impl Problem {
             ));
         }
         if !(h > 0.0 && h.is_finite()) {
-            return Err(Error::new(Status::InvalidValue, format_args!("h is {h}, the step must be positive and finite")));
+            return Err(Error::new(
+                Status::InvalidValue,
+                format_args!("h is {h}, the step must be positive and finite"),
+            ));
         }
         let twist = 6 * self.jacobian.bodies();
         length("velocities", velocities.len(), twist)?;
@@ -255,7 +258,11 @@ impl Problem {
 
     /// Number of bodies of a Jacobian problem, else 0.
     pub fn bodies(&self) -> usize {
-        if self.form == Form::Jacobian { self.jacobian.bodies() } else { 0 }
+        if self.form == Form::Jacobian {
+            self.jacobian.bodies()
+        } else {
+            0
+        }
     }
 
     /// The operator A.
