@@ -1,7 +1,8 @@
 //! Cost of each measure per row: `cargo bench --bench measures`. Throughput is in rows.
 
-use criterion::{black_box, criterion_group, criterion_main, Criterion, Throughput};
+use criterion::{criterion_group, criterion_main, Criterion, Throughput};
 use mlcp::metrics::{Measure, Point};
+use std::hint::black_box;
 
 #[path = "../tests/common/mod.rs"]
 mod common;

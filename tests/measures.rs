@@ -18,32 +18,32 @@ use mlcp::Measure;
 
 /// One row of a problem at some x.
 #[derive(Clone, Copy, Debug)]
-pub struct At {
-    pub a: f64,
-    pub x: f64,
-    pub w: f64,
-    pub lo: f64,
-    pub hi: f64,
+struct At {
+    a: f64,
+    x: f64,
+    w: f64,
+    lo: f64,
+    hi: f64,
 }
 
 impl At {
-    pub fn error(&self, measure: Measure) -> f64 {
+    fn error(&self, measure: Measure) -> f64 {
         measure.row(self.a, self.x, self.w, self.lo, self.hi)
     }
 
-    pub fn is_feasible(&self) -> bool {
+    fn is_feasible(&self) -> bool {
         self.lo <= self.x && self.x <= self.hi
     }
 
     /// The definition, written out.
-    pub fn is_solution(&self) -> bool {
+    fn is_solution(&self) -> bool {
         let w_ok = self.w == 0.0 || (self.w > 0.0 && self.x == self.lo) || (self.w < 0.0 && self.x == self.hi);
         self.is_feasible() && w_ok
     }
 }
 
 /// Measures of one row; the exact mass only changes what is passed for `a`.
-pub const ROW_MEASURES: [Measure; 6] = [
+const ROW_MEASURES: [Measure; 6] = [
     Measure::Energy,
     Measure::FischerBurmeister,
     Measure::Natural,
@@ -52,6 +52,6 @@ pub const ROW_MEASURES: [Measure; 6] = [
     Measure::DualityGap,
 ];
 
-pub fn total(measure: Measure, diagonal: &[f64], x: &[f64], w: &[f64], lo: &[f64], hi: &[f64]) -> f64 {
+fn total(measure: Measure, diagonal: &[f64], x: &[f64], w: &[f64], lo: &[f64], hi: &[f64]) -> f64 {
     measure.total(&Point { diagonal, x, w, lo, hi })
 }

@@ -130,13 +130,13 @@ impl Root {
 
 /// Refuse rows that do not fit the bodies, and bodies that are not physical.
 pub(super) fn check(inverse_mass: &[f64], rows: &[f64], bodies: &[i32], compliance: Option<&[f64]>) -> Result<()> {
-    if inverse_mass.len() % BODY_LEN != 0 {
+    if !inverse_mass.len().is_multiple_of(BODY_LEN) {
         return Err(Error::new(
             Status::InvalidSize,
             format_args!("inverse_mass has length {}, expected 12 per body", inverse_mass.len()),
         ));
     }
-    if rows.len() % ROW_LEN != 0 {
+    if !rows.len().is_multiple_of(ROW_LEN) {
         return Err(Error::new(
             Status::InvalidSize,
             format_args!("jacobian has length {}, expected 12 per row", rows.len()),

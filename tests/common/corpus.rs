@@ -139,12 +139,20 @@ impl CorpusProblem {
 
     /// The forms this problem can be filled in.
     pub fn forms(&self) -> &'static [Form] {
-        if self.jacobian.is_some() { &Form::ALL } else { &Form::ALL[..2] }
+        if self.jacobian.is_some() {
+            &Form::ALL
+        } else {
+            &Form::ALL[..2]
+        }
     }
 
     /// Joules per unit of `x · w`: dt² for forces and accelerations, 1 for impulses and velocities.
     pub fn joules(&self) -> f64 {
-        if self.units_are_forces { self.dt * self.dt } else { 1.0 }
+        if self.units_are_forces {
+            self.dt * self.dt
+        } else {
+            1.0
+        }
     }
 }
 
@@ -164,12 +172,10 @@ pub fn load_one(name: &str) -> CorpusProblem {
 }
 
 fn read(name: &str, group: &Group) -> CorpusProblem {
-    let f64s = |path: &str| {
-        group.dataset(path).and_then(|d| d.read_f64()).unwrap_or_else(|e| panic!("{name}/{path}: {e}"))
-    };
-    let i32s = |path: &str| {
-        group.dataset(path).and_then(|d| d.read_i32()).unwrap_or_else(|e| panic!("{name}/{path}: {e}"))
-    };
+    let f64s =
+        |path: &str| group.dataset(path).and_then(|d| d.read_f64()).unwrap_or_else(|e| panic!("{name}/{path}: {e}"));
+    let i32s =
+        |path: &str| group.dataset(path).and_then(|d| d.read_i32()).unwrap_or_else(|e| panic!("{name}/{path}: {e}"));
     let datasets = group.datasets().expect(name);
     let has = |path: &str| datasets.iter().any(|d| d == path);
     let meta = match group.attrs().expect(name).remove("meta") {

@@ -98,8 +98,7 @@ fn try_places(n: usize, a: &[f64], b: &[f64], lo: &[f64], hi: &[f64], places: &[
     let free: Vec<usize> = (0..n).filter(|&i| places[i] == Place::Free).collect();
     let m = free.len();
     let block: Vec<f64> = free.iter().flat_map(|&i| free.iter().map(move |&j| a[i * n + j])).collect();
-    let rhs: Vec<f64> =
-        free.iter().map(|&i| -b[i] - (0..n).map(|j| a[i * n + j] * x[j]).sum::<f64>()).collect();
+    let rhs: Vec<f64> = free.iter().map(|&i| -b[i] - (0..n).map(|j| a[i * n + j] * x[j]).sum::<f64>()).collect();
     let step = eliminate(m, block, rhs)?;
     for (&i, d) in free.iter().zip(&step) {
         x[i] += d;

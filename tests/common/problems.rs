@@ -36,7 +36,11 @@ impl Kind {
             Kind::BoxedAway => {
                 let near = random.range(0.01, 0.3);
                 let far = near + random.range(0.05, 1.0);
-                if random.chance(0.5) { (near, far) } else { (-far, -near) }
+                if random.chance(0.5) {
+                    (near, far)
+                } else {
+                    (-far, -near)
+                }
             }
         }
     }

@@ -163,7 +163,9 @@ impl RowProblem {
                 }
             }
         }
-        (0..count).flat_map(|k| times_inverse_mass(&self.inverse_mass[12 * k..][..12], &impulse[6 * k..][..6])).collect()
+        (0..count)
+            .flat_map(|k| times_inverse_mass(&self.inverse_mass[12 * k..][..12], &impulse[6 * k..][..6]))
+            .collect()
     }
 
     /// A by rows, by plain loops.

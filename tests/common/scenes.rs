@@ -130,7 +130,8 @@ pub fn wall(width: usize, height: usize, compliance: f64) -> Scene {
         let here: Vec<(i32, f64)> =
             (0..width).map(|k| (scene.add_box(10.0, [1.0, 0.5, 0.4]), k as f64 + shift)).collect();
         for &(id, x) in &here {
-            let mut supports: Vec<(i32, f64)> = below.iter().copied().filter(|(_, other)| (other - x).abs() < 0.99).collect();
+            let mut supports: Vec<(i32, f64)> =
+                below.iter().copied().filter(|(_, other)| (other - x).abs() < 0.99).collect();
             if course == 0 {
                 supports.push((-1, x));
             }

@@ -3,7 +3,7 @@
 use super::{total, ROW_MEASURES};
 use crate::common::oracle::{self, eliminate, objective};
 use crate::common::problems::{Kind, Load, SmallProblem};
-use crate::common::scenes::{Options, Scene};
+use crate::common::rows::{Options, RowProblem};
 use crate::common::{Form, Random};
 use mlcp::metrics::{exact_diagonal, ExactMassWorkspace, Point};
 use mlcp::{Measure, Status};
@@ -69,7 +69,7 @@ fn exact_masses_match_elimination_in_every_form() {
     let mut work = ExactMassWorkspace::default();
     for seed in 0..200 {
         let options = Options { rows: 1 + seed as usize % 8, compliance: true, ..Options::default() };
-        let mut scene = Scene::random(seed, options);
+        let mut scene = RowProblem::random(seed, options);
         // Some compliance everywhere keeps A invertible with a condition number below 1e4.
         scene.compliance.iter_mut().for_each(|c| *c += 0.01);
         let n = scene.len();
