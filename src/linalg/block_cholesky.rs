@@ -17,8 +17,8 @@ use nalgebra::{SMatrix, SVector};
 pub type Block<const B: usize> = SMatrix<f64, B, B>;
 
 const NONE: u32 = u32::MAX;
-/// Up to this many blocks memory is taken for a full factor: 2.3 MB with blocks of 6.
-const FULL: usize = 128;
+/// Memory for a full factor is taken ahead up to this many bytes: 128 blocks of 6 by 6, 774 numbers.
+const AHEAD: usize = 2_400_000;
 /// Columns factored between two looks at the clock.
 const CLOCK: usize = 64;
 
@@ -70,8 +70,8 @@ impl<const B: usize> Default for BlockCholesky<B> {
 }
 
 impl<const B: usize> BlockCholesky<B> {
-    /// Take memory for patterns of up to n blocks and so many neighbours. Up to [`FULL`] blocks any fill then fits;
-    /// beyond, fill is only known with the pattern.
+    /// Take memory for patterns of up to n blocks and so many neighbours. In small systems any fill then fits; in larger
+    /// ones it is only known with the pattern.
     pub fn reserve(&mut self, n: usize, neighbours: usize) -> Result<()> {
         for v in [&mut self.order, &mut self.place, &mut self.parent, &mut self.mark, &mut self.head, &mut self.link] {
             reserve(v, n)?;
@@ -83,16 +83,17 @@ impl<const B: usize> BlockCholesky<B> {
         reserve(&mut self.diagonal, n)?;
         reserve(&mut self.x, n)?;
         self.reserve_stack(n, neighbours)?;
-        if n <= FULL {
-            reserve(&mut self.row, n * n.saturating_sub(1) / 2)?;
-            reserve(&mut self.below, n * n.saturating_sub(1) / 2)?;
+        let full = n.saturating_mul(n.saturating_sub(1)) / 2;
+        if full.saturating_mul(std::mem::size_of::<Block<B>>()) <= AHEAD {
+            reserve(&mut self.row, full)?;
+            reserve(&mut self.below, full)?;
         }
         Ok(())
     }
 
     fn reserve_stack(&mut self, n: usize, neighbours: usize) -> Result<()> {
         let needed = amd::order_scratch::<u32>(n, neighbours);
-        if self.stack.len() < needed.unaligned_bytes_required() {
+        if self.stack.len() < needed.size_bytes() {
             self.stack = MemBuffer::try_new(needed)
                 .map_err(|_| Error::new(Status::OutOfMemory, format_args!("no memory to order {n} blocks")))?;
         }

@@ -36,7 +36,7 @@ impl DenseCholesky {
         let no_memory = || Error::new(Status::OutOfMemory, format_args!("no memory for a dense {n} by {n} factor"));
         let entries = n.checked_mul(n).ok_or_else(no_memory)?;
         let needed = cholesky_in_place_scratch::<f64>(n.min(2 * PANEL), Par::Seq, Default::default());
-        if self.stack.len() < needed.unaligned_bytes_required() {
+        if self.stack.len() < needed.size_bytes() {
             self.stack = MemBuffer::try_new(needed).map_err(|_| no_memory())?;
         }
         reserve(&mut self.a, entries)

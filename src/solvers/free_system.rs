@@ -20,6 +20,9 @@ const ALWAYS_DENSE: usize = 64;
 /// Speed of the dense kernel over the sparse ones, per flop, with blocks of 1 and 6: from timing walls and chains.
 const DENSE_SPEED: [f64; 2] = [25.0, 8.0];
 
+/// Up to this order memory for a dense factor is taken before it is needed.
+const DENSE_AHEAD: usize = 768;
+
 const NONE: u32 = u32::MAX;
 
 /// Where a system was factored.
@@ -62,16 +65,22 @@ impl FreeSystem {
         }
         reserve(&mut self.inverse_gamma, n)?;
         reserve(&mut self.u, n.max(6 * (bodies + 1)))?;
+        let ahead = |order: usize| order.min(DENSE_AHEAD);
         match problem.operator() {
             Operator::Dense(_) => self.dense.reserve(n),
-            Operator::Csr(_) => self.dense.reserve(n.min(ALWAYS_DENSE)),
+            Operator::Csr(csr) => {
+                reserve(&mut self.start, n + 1)?;
+                self.rows.reserve(n, csr.columns().len())?;
+                self.dense.reserve(ahead(n))
+            }
             Operator::Jacobian(_) => {
                 reserve(&mut self.first, bodies + 2)?;
                 reserve(&mut self.touching, 2 * n)?;
                 reserve(&mut self.start, bodies + 1)?;
                 reserve(&mut self.index, 2 * n)?;
                 self.bodies.reserve(bodies, 2 * n)?;
-                self.dense.reserve(n.min(ALWAYS_DENSE).max((6 * bodies).min(ALWAYS_DENSE)))
+                // Row systems larger than the body system are never factored densely.
+                self.dense.reserve(ahead(6 * bodies))
             }
         }
     }
