@@ -150,7 +150,7 @@ typedef struct {
     // Converged when the energy error is at most this fraction of that at x = clamp(0). Default 1e-10. 0: only the
     // absolute test counts.
     double relative_tolerance;
-    // Fraction by which the best error must fall within stall_window measurements. Default 0.01.
+    // Fraction by which the energy error must fall within stall_window measurements. Default 0.01.
     double stall_decrease;
     // Relaxation of the sweeps, in (0, 2). Default 1; above 1 over-relaxes (projected SOR).
     double relaxation;
@@ -257,7 +257,7 @@ const char *mlcp_solver_kind_name(int32_t kind);
 
 // Energy error of impulses x with velocities w = A x + b, in joules (Enzenhoefer et al. 2019).
 //
-//     e_i = max( a/2 (x-hi)+^2, a/2 (lo-x)+^2, min(w+^2/(2a), a/2 (x-lo)+^2), min(w-^2/(2a), a/2 (hi-x)+^2) )
+//   e_i = max( a/2 (x-hi)+^2, a/2 (lo-x)+^2, min(w+^2/(2a), a/2 (x-lo)+^2), min(w-^2/(2a), a/2 (hi-x)+^2) )
 //
 // with a = diagonal[i], the diagonal of A; zero exactly at a solution; invariant to the choice of units and to row
 // scaling. diagonal, x, w, lo, hi: n doubles each; diagonal > 0; |bound| >= 1e10 counts as infinite. out_row_errors: n

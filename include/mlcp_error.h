@@ -65,17 +65,28 @@ static inline double mlcp_error_bound(double bound)
     return bound >= 1e10 ? HUGE_VAL : bound <= -1e10 ? -HUGE_VAL : bound;
 }
 
-/* The Fischer-Burmeister function p + q - sqrt(p^2 + q^2) for q >= 0, without cancellation; p = +inf gives its limit q. */
+/*
+ * The Fischer-Burmeister function p + q - sqrt(p^2 + q^2) for q >= 0; p = +inf gives its limit q. Each branch takes the
+ * larger argument out: no cancellation, no overflow.
+ */
 static inline double mlcp_error_phi(double p, double q)
 {
+    const double size = fabs(p);
+    double ratio, square, root;
     if (p > DBL_MAX) {
         return q;
     }
-    if (p > 0.0 && q > 0.0) {
-        /* (p+q)^2 - (p^2+q^2) = 2pq */
-        return 2.0 * p * (q / (p + q + hypot(p, q)));
+    if (q == 0.0 || p == 0.0) {
+        return p - size;
     }
-    return p + q - hypot(p, q);
+    ratio = size < q ? size / q : q / size;
+    square = ratio * ratio;
+    MLCP_ERROR_ROUND(square);
+    root = sqrt(1.0 + square);
+    if (p > 0.0) {
+        return 2.0 * ((size < q ? size : q) / (1.0 + ratio + root)); /* (p+q)^2 - (p^2+q^2) = 2pq */
+    }
+    return size < q ? p * (1.0 + ratio / (1.0 + root)) : p * (1.0 + root - ratio);
 }
 
 /* ---- One row. Arguments must be valid as mlcp_error_row_is_valid says; they are not checked again. ---- */
@@ -138,9 +149,8 @@ static inline double mlcp_error_merit_row(double x, double w, double lo, double 
 static inline double mlcp_error_penalized_phi(double p, double q, double lambda)
 {
     /* At an infinite bound there is no product to penalise: the condition is w = 0 alone. */
-    const double product = p > DBL_MAX ? 0.0 : mlcp_error_max(p, 0.0) * q;
     double first = lambda * mlcp_error_phi(p, q);
-    double second = (1.0 - lambda) * product;
+    double second = p > DBL_MAX ? 0.0 : (1.0 - lambda) * mlcp_error_max(p, 0.0) * q;
     MLCP_ERROR_ROUND(first);
     MLCP_ERROR_ROUND(second);
     return first + second;

@@ -160,8 +160,9 @@ pub struct Monitor {
     best_error: f64,
     best_energy: f64,
     best_iteration: usize,
-    /// Best error when the stall window began, and measurements since.
-    window_error: f64,
+    least_energy: f64,
+    /// Least energy error when the stall window began, and measurements since.
+    window_energy: f64,
     window: usize,
     measurements: usize,
     set_changes: usize,
@@ -176,7 +177,8 @@ impl Monitor {
         self.best_error = f64::INFINITY;
         self.best_energy = f64::INFINITY;
         self.best_iteration = 0;
-        self.window_error = f64::INFINITY;
+        self.least_energy = f64::INFINITY;
+        self.window_energy = f64::INFINITY;
         self.window = 0;
         self.measurements = 0;
         self.set_changes = 0;
@@ -195,15 +197,18 @@ impl Monitor {
         self.measurements += 1;
         // The starting point is always kept: it is finite, whatever the solver makes of it.
         let last = settings.choice == Choice::Last && error.is_finite();
-        if error < self.best_error || self.measurements == 1 || last {
+        // A measure may be infinite all along, as the gap is with joints: then energy decides.
+        let better = error < self.best_error || (error == self.best_error && energy < self.best_energy);
+        if better || self.measurements == 1 || last {
             self.best_x.copy_from_slice(at.x);
             self.best_error = error;
             self.best_energy = energy;
             self.best_iteration = iteration;
         }
-        if self.best_error <= (1.0 - settings.stall_decrease) * self.window_error && self.best_error < self.window_error
-        {
-            self.window_error = self.best_error;
+        self.least_energy = self.least_energy.min(energy);
+        let aim = (1.0 - settings.stall_decrease) * self.window_energy;
+        if self.least_energy <= aim && self.least_energy < self.window_energy {
+            self.window_energy = self.least_energy;
             self.window = 0;
         } else {
             self.window += 1;
@@ -232,7 +237,7 @@ impl Monitor {
         self.history.close(self.last);
     }
 
-    /// Has the best error stood still for a whole window?
+    /// Has the energy error stood still for a whole window?
     pub fn is_stalled(&self, settings: &Settings) -> bool {
         self.window >= settings.stall_window()
     }

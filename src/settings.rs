@@ -83,10 +83,10 @@ pub struct Settings {
     pub relative_tolerance: f64,
     /// Iterations between exact measurements; 0: the solver's default.
     pub check_interval: usize,
-    /// Stalled when this many measurements in a row did not lower the best error by `stall_decrease`;
+    /// Stalled when this many measurements in a row did not lower the energy error by `stall_decrease`;
     /// 0: the solver's default.
     pub stall_window: usize,
-    /// The fraction by which the best error must fall within `stall_window` measurements, in [0, 1).
+    /// The fraction by which the energy error must fall within `stall_window` measurements, in [0, 1).
     pub stall_decrease: f64,
     /// Relaxation of the sweeps, in (0, 2).
     pub relaxation: f64,

@@ -84,6 +84,15 @@ pub(super) unsafe fn slice_mut<'a, T>(pointer: *mut T, len: usize, name: &str) -
     Ok(unsafe { std::slice::from_raw_parts_mut(pointer, len) })
 }
 
+/// A single value to read that may be left out.
+pub(super) unsafe fn optional_ref<'a, T>(pointer: *const T, name: &str) -> Result<Option<&'a T>> {
+    if pointer.is_null() {
+        return Ok(None);
+    }
+    check_buffer(pointer, 1, name)?;
+    Ok(Some(unsafe { &*pointer }))
+}
+
 /// A single value to write.
 pub(super) unsafe fn out<'a, T>(pointer: *mut T, name: &str) -> Result<&'a mut T> {
     check_buffer(pointer, 1, name)?;
@@ -93,7 +102,7 @@ pub(super) unsafe fn out<'a, T>(pointer: *mut T, name: &str) -> Result<&'a mut T
 /// Refuse buffers that share memory where one is written while the other is read.
 pub(super) fn disjoint(read: (&[f64], &str), write: (*const f64, usize, &str)) -> Result<()> {
     let (r, w) = (read.0.as_ptr() as usize, write.0 as usize);
-    let written = write.1 * std::mem::size_of::<f64>();
+    let written = write.1.saturating_mul(std::mem::size_of::<f64>());
     if r < w.saturating_add(written) && w < r.saturating_add(std::mem::size_of_val(read.0)) {
         return Err(Error::new(Status::InvalidValue, format_args!("{} overlaps {}", write.2, read.1)));
     }

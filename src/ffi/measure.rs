@@ -72,7 +72,7 @@ impl Arrays<'_> {
 
 /// Energy error of impulses x with velocities w = A x + b, in joules (Enzenhoefer et al. 2019).
 ///
-///     e_i = max( a/2 (x-hi)+^2, a/2 (lo-x)+^2, min(w+^2/(2a), a/2 (x-lo)+^2), min(w-^2/(2a), a/2 (hi-x)+^2) )
+///   e_i = max( a/2 (x-hi)+^2, a/2 (lo-x)+^2, min(w+^2/(2a), a/2 (x-lo)+^2), min(w-^2/(2a), a/2 (hi-x)+^2) )
 ///
 /// with a = diagonal[i], the diagonal of A; zero exactly at a solution; invariant to the choice of units and to row
 /// scaling. diagonal, x, w, lo, hi: n doubles each; diagonal > 0; |bound| >= 1e10 counts as infinite. out_row_errors: n

@@ -1,6 +1,6 @@
 //! `mlcp_solver`: a solver with its memory, from one step to the next.
 
-use super::guard::{expect_len, guard, out, remember, slice, slice_mut};
+use super::guard::{expect_len, guard, optional, optional_ref, out, remember, slice, slice_mut};
 use super::handle::{Exclusive, Handle};
 use super::problem::{mlcp_problem, read};
 use super::types::{check_struct_size, mlcp_callback, mlcp_iteration, mlcp_report, mlcp_settings};
@@ -52,7 +52,7 @@ pub unsafe extern "C" fn mlcp_solver_create(
 ) -> Status {
     guard(|| {
         let out_solver = unsafe { out(out_solver, "out_solver") }?;
-        let settings = match unsafe { settings.as_ref() } {
+        let settings = match unsafe { optional_ref(settings, "settings") }? {
             Some(settings) => Settings::try_from(settings)?,
             None => Settings::default(),
         };
@@ -139,11 +139,11 @@ pub unsafe extern "C" fn mlcp_solver_solve(
         let mut inner = unsafe { take(solver) }?;
         let problem = unsafe { read(problem) }?;
         let n = problem.problem.len();
-        let start = unsafe { super::guard::optional(x0, x0_len, "x0") }?;
+        let start = unsafe { optional(x0, x0_len, "x0") }?;
         expect_len("out_x", out_x_len, n)?;
         // Looked at now, so that nothing can fail after the solve; written only then, because x0 may be the same buffer.
         unsafe { slice(out_x as *const f64, out_x_len, "out_x") }?;
-        if let Some(report) = unsafe { out_report.as_ref() } {
+        if let Some(report) = unsafe { optional_ref(out_report, "out_report") }? {
             check_struct_size::<mlcp_report>("out_report.struct_size", report.struct_size)?;
         }
         let Inner { engine, callback, user_data } = &mut *inner;

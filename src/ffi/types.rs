@@ -33,7 +33,7 @@ pub struct mlcp_settings {
     /// Converged when the energy error is at most this fraction of that at x = clamp(0). Default 1e-10. 0: only the
     /// absolute test counts.
     pub relative_tolerance: f64,
-    /// Fraction by which the best error must fall within stall_window measurements. Default 0.01.
+    /// Fraction by which the energy error must fall within stall_window measurements. Default 0.01.
     pub stall_decrease: f64,
     /// Relaxation of the sweeps, in (0, 2). Default 1; above 1 over-relaxes (projected SOR).
     pub relaxation: f64,

@@ -4,18 +4,26 @@
 //! psi = max( |phi(hi-x, w-)|, |phi(x-lo, w+)| ),   phi(p, q) = p + q - sqrt(p² + q²)
 //! ```
 
-/// The Fischer-Burmeister function for q >= 0, without cancellation; p = +inf gives its limit q.
+/// The Fischer-Burmeister function for q >= 0; p = +inf gives its limit q. Each branch is `p + q - sqrt(p² + q²)` with
+/// the larger argument taken out: no cancellation, no overflow.
 #[inline]
 pub(super) fn phi(p: f64, q: f64) -> f64 {
     if p == f64::INFINITY {
-        q
-    } else if q == 0.0 {
-        p - p.abs()
-    } else if p > 0.0 && q > 0.0 {
-        // (p+q)² - (p²+q²) = 2pq, so this is p + q - hypot(p, q) to full precision.
-        2.0 * p * (q / (p + q + p.hypot(q)))
+        return q;
+    }
+    let size = p.abs();
+    if q == 0.0 || p == 0.0 {
+        return p - size;
+    }
+    let ratio = if size < q { size / q } else { q / size };
+    let root = (1.0 + ratio * ratio).sqrt();
+    if p > 0.0 {
+        // (p+q)² - (p²+q²) = 2pq
+        2.0 * ((if size < q { size } else { q }) / (1.0 + ratio + root))
+    } else if size < q {
+        p * (1.0 + ratio / (1.0 + root))
     } else {
-        p + q - p.hypot(q)
+        p * (1.0 + root - ratio)
     }
 }
 

@@ -20,6 +20,6 @@ pub fn penalized_row(x: f64, w: f64, lo: f64, hi: f64, lambda: f64) -> f64 {
 
 #[inline]
 fn penalized_phi(p: f64, q: f64, lambda: f64) -> f64 {
-    let product = if p == f64::INFINITY { 0.0 } else { p.max(0.0) * q };
-    lambda * phi(p, q) + (1.0 - lambda) * product
+    let penalty = if p == f64::INFINITY { 0.0 } else { (1.0 - lambda) * p.max(0.0) * q };
+    lambda * phi(p, q) + penalty
 }
