@@ -34,7 +34,9 @@ impl Pair {
         let problem = recorded.fill(form, Friction::FrozenAtReference);
         // As many steps as it takes; both sides then do just those.
         let converge = Settings { solver, max_iterations: steps, ..Settings::default() };
-        let steps = Engine::new(converge).and_then(|mut e| e.solve(&problem, None, None).map(|r| r.iterations)).expect("solved");
+        let steps = Engine::new(converge)
+            .and_then(|mut e| e.solve(&problem, None, None).map(|r| r.iterations))
+            .expect("solved");
         let settings = Settings { max_iterations: steps, energy_tolerance: 0.0, relative_tolerance: 0.0, ..converge };
         let mut state = State::default();
         state.x.resize(problem.len(), 0.0);

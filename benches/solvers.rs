@@ -18,7 +18,9 @@ fn pgs_sweep(c: &mut Criterion) {
     for form in Form::ALL {
         let problem = recorded.fill(form, Friction::Coupled);
         let mut engine = engine(SolverKind::Pgs, SWEEPS);
-        group.bench_function(format!("{form:?}"), |b| b.iter(|| engine.solve(&problem, None, None).expect("solved").energy_error));
+        group.bench_function(format!("{form:?}"), |b| {
+            b.iter(|| engine.solve(&problem, None, None).expect("solved").energy_error)
+        });
     }
     group.finish();
 }
@@ -26,7 +28,12 @@ fn pgs_sweep(c: &mut Criterion) {
 /// Cold solves to a relative energy error of 1e-10, friction frozen: the recorded problems, then walls of bricks.
 fn bpp_solve(c: &mut Criterion) {
     let mut group = c.benchmark_group("bpp_solve");
-    for name in ["bullet_box1_s003_i0_n12", "ode_buggy_s060_i0_n72", "bullet_chain20_m100_s090_i0_n100", "ode_wall12_s200_i0_n564"] {
+    for name in [
+        "bullet_box1_s003_i0_n12",
+        "ode_buggy_s060_i0_n72",
+        "bullet_chain20_m100_s090_i0_n100",
+        "ode_wall12_s200_i0_n564",
+    ] {
         let recorded = corpus::load().into_iter().find(|p| p.name == name).expect("in the corpus");
         let problem = recorded.fill(Form::Jacobian, Friction::FrozenAtReference);
         solve(&mut group, name, &problem);
@@ -40,7 +47,11 @@ fn bpp_solve(c: &mut Criterion) {
     group.finish();
 }
 
-fn solve<M: criterion::measurement::Measurement>(group: &mut criterion::BenchmarkGroup<'_, M>, name: &str, problem: &Problem) {
+fn solve<M: criterion::measurement::Measurement>(
+    group: &mut criterion::BenchmarkGroup<'_, M>,
+    name: &str,
+    problem: &Problem,
+) {
     let mut engine = engine(SolverKind::Bpp, 0);
     group.sample_size(10);
     group.throughput(Throughput::Elements(problem.len() as u64));
@@ -50,7 +61,8 @@ fn solve<M: criterion::measurement::Measurement>(group: &mut criterion::Benchmar
 }
 
 fn engine(solver: SolverKind, max_iterations: usize) -> Engine {
-    Engine::new(Settings { solver, max_iterations, history_capacity: 0, ..Settings::default() }).expect("legal settings")
+    Engine::new(Settings { solver, max_iterations, history_capacity: 0, ..Settings::default() })
+        .expect("legal settings")
 }
 
 criterion_group!(benches, pgs_sweep, bpp_solve);

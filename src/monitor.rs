@@ -191,6 +191,8 @@ impl Monitor {
         // The energy of a row is NaN if its x or w is: an overflow anywhere spoils the whole.
         let energy = sane(Measure::Energy.total(at));
         let error = match settings.choice {
+            // Outside the bounds the gap certifies nothing, however small.
+            Choice::Best(Measure::DualityGap) if !at.is_feasible() => f64::INFINITY,
             Choice::Best(measure) if measure != Measure::Energy && energy.is_finite() => sane(measure.total(at)),
             _ => energy,
         };

@@ -60,14 +60,20 @@ const MEASURE: Example = Example {
 const CPP: Example = Example {
     file: "05_cpp.cpp",
     args: &[],
-    prints: &["stopped after", "in ball on plate, normal", "refused: b has length 3, expected 12 (invalid size)", "thrown: the callback had enough"],
+    prints: &[
+        "stopped after",
+        "in ball on plate, normal",
+        "refused: b has length 3, expected 12 (invalid size)",
+        "thrown: the callback had enough",
+    ],
 };
 
 /// Build an example; the name of the binary says how.
 fn build(example: &Example, compiler: usize, shared: bool) -> PathBuf {
     let pair = &COMPILERS[compiler];
     let (tool, std) = if example.file.ends_with(".cpp") { (pair.cpp, "-std=c++17") } else { (pair.c, "-std=c99") };
-    let out = scratch(&format!("{}_{}_{}", example.file.replace('.', "_"), pair.c, if shared { "shared" } else { "static" }));
+    let out =
+        scratch(&format!("{}_{}_{}", example.file.replace('.', "_"), pair.c, if shared { "shared" } else { "static" }));
     build_source(tool, &[std, "-O2"], &root().join("c_examples").join(example.file), &out, shared);
     out
 }
@@ -132,7 +138,11 @@ fn game_loop_within_its_time() {
     let no_args: [&str; 0] = [];
     let output = run(binary.to_str().expect("UTF-8 path"), no_args);
     let printed = String::from_utf8_lossy(&output.stdout);
-    assert!(printed.contains("allocations   0 after the warm-up"), "{printed}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        printed.contains("allocations   0 after the warm-up"),
+        "{printed}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }
 
 #[test]

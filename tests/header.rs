@@ -53,8 +53,11 @@ fn version_macros_are_the_package_version() {
 fn exports_are_the_declared_functions_and_nothing_else() {
     let library = library_dir().join("libmlcp.so");
     let printed = run_ok("nm", ["-D", "--defined-only", "--format=posix", library.to_str().expect("UTF-8 path")]);
-    let exported: BTreeSet<String> =
-        printed.lines().filter_map(|l| l.split_whitespace().next()).map(|name| name.split('@').next().unwrap().to_string()).collect();
+    let exported: BTreeSet<String> = printed
+        .lines()
+        .filter_map(|l| l.split_whitespace().next())
+        .map(|name| name.split('@').next().unwrap().to_string())
+        .collect();
     let declared = declared();
     let missing: Vec<_> = declared.difference(&exported).collect();
     let extra: Vec<_> = exported.difference(&declared).collect();
@@ -67,10 +70,14 @@ fn cpp_wrapper_covers_every_function() {
     let wrapper = fs::read_to_string(root().join("include/mlcp.hpp")).expect("include/mlcp.hpp");
     // Static texts for numbers: nothing to wrap.
     let plain = ["mlcp_status_name", "mlcp_solver_kind_name"];
-    let missing: Vec<_> =
-        declared().into_iter().filter(|f| !plain.contains(&f.as_str()) && !wrapper.contains(&format!("{f}("))
+    let missing: Vec<_> = declared()
+        .into_iter()
+        .filter(|f| {
+            !plain.contains(&f.as_str()) && !wrapper.contains(&format!("{f}("))
             // The measures are passed on by name.
-            && !wrapper.contains(&format!("{f},"))).collect();
+            && !wrapper.contains(&format!("{f},"))
+        })
+        .collect();
     assert!(missing.is_empty(), "not in mlcp.hpp: {missing:?}");
 }
 
@@ -80,7 +87,11 @@ fn headers_stand_alone_and_together() {
         ("mlcp_h", "#include \"mlcp.h\"\n", &["c99", "c11", "c++17", "c++20"]),
         ("mlcp_error_h", "#include \"mlcp_error.h\"\n", &["c99", "c11", "c++17", "c++20"]),
         ("mlcp_hpp", "#include \"mlcp.hpp\"\n", &["c++17", "c++20"]),
-        ("both", "#include \"mlcp_error.h\"\n#include \"mlcp.h\"\n#include \"mlcp.h\"\n#include \"mlcp_error.h\"\n", &["c99", "c++17"]),
+        (
+            "both",
+            "#include \"mlcp_error.h\"\n#include \"mlcp.h\"\n#include \"mlcp.h\"\n#include \"mlcp_error.h\"\n",
+            &["c99", "c++17"],
+        ),
         ("all", "#include \"mlcp.hpp\"\n#include \"mlcp_error.h\"\n#include \"mlcp.hpp\"\n", &["c++17", "c++20"]),
     ];
     for (name, text, standards) in cases {
@@ -88,10 +99,17 @@ fn headers_stand_alone_and_together() {
             let is_cpp = standard.contains("++");
             let source = scratch(&format!("{name}_{standard}.{}", if is_cpp { "cpp" } else { "c" }));
             // A file with nothing but includes is empty in the eyes of -Wpedantic.
-            fs::write(&source, format!("{text}\nint nothing(void);\nint nothing(void) {{ return 0; }}\n")).expect("write");
+            fs::write(&source, format!("{text}\nint nothing(void);\nint nothing(void) {{ return 0; }}\n"))
+                .expect("write");
             for compiler in &COMPILERS {
                 let tool = if is_cpp { compiler.cpp } else { compiler.c };
-                compile(tool, &[&format!("-std={standard}"), "-Wconversion", "-Wshadow", "-c"], &source, &scratch("object.o"), &[]);
+                compile(
+                    tool,
+                    &[&format!("-std={standard}"), "-Wconversion", "-Wshadow", "-c"],
+                    &source,
+                    &scratch("object.o"),
+                    &[],
+                );
             }
         }
     }
@@ -114,7 +132,11 @@ impl Lcg {
     /// A number of either sign whose magnitude is spread over powers of ten.
     fn spread(&mut self, low: f64, high: f64) -> f64 {
         let magnitude = 10f64.powf(low + (high - low) * self.unit());
-        if self.below(2) == 0 { magnitude } else { -magnitude }
+        if self.below(2) == 0 {
+            magnitude
+        } else {
+            -magnitude
+        }
     }
 }
 
@@ -148,7 +170,20 @@ fn everyday(n: usize) -> Columns {
 /// Every combination of special values, and rows of extreme size.
 fn extreme(n: usize) -> Columns {
     let bounds = [
-        f64::NEG_INFINITY, -1e300, -1e10, -9.999999999e9, -1.0, -1e-300, -0.0, 0.0, 5e-324, 1e-8, 1.0, 9.999999999e9, 1e10, 1e300,
+        f64::NEG_INFINITY,
+        -1e300,
+        -1e10,
+        -9.999999999e9,
+        -1.0,
+        -1e-300,
+        -0.0,
+        0.0,
+        5e-324,
+        1e-8,
+        1.0,
+        9.999999999e9,
+        1e10,
+        1e300,
         f64::INFINITY,
     ];
     let values = [-1e300, -1e10, -1.0, -1e-160, -5e-324, -0.0, 0.0, 5e-324, 1e-160, 0.5, 1.0, 1e10, 1e300, f64::MAX];
@@ -255,7 +290,8 @@ fn error_header_gives_the_librarys_bits() {
     ];
     for (case, columns) in [("everyday", everyday(ROWS)), ("extreme", extreme(ROWS))] {
         let wanted = expected(&columns);
-        let (input, output, source) = (scratch(&format!("{case}.in")), scratch(&format!("{case}.out")), scratch("bits.c"));
+        let (input, output, source) =
+            (scratch(&format!("{case}.in")), scratch(&format!("{case}.out")), scratch("bits.c"));
         fs::write(&input, columns.iter().flatten().flat_map(|v| v.to_ne_bytes()).collect::<Vec<u8>>()).expect("write");
         fs::write(&source, BITS.replace("ROWS", &ROWS.to_string())).expect("write");
         for compiler in &COMPILERS {
@@ -264,7 +300,8 @@ fn error_header_gives_the_librarys_bits() {
                 compile(compiler.c, flags, &source, &binary, &[&search, "-lmlcp", "-lm"]);
                 run_ok(binary.to_str().expect("UTF-8 path"), [&input, &output]);
                 let bytes = fs::read(&output).expect("read");
-                let found: Vec<f64> = bytes.chunks_exact(8).map(|c| f64::from_ne_bytes(c.try_into().unwrap())).collect();
+                let found: Vec<f64> =
+                    bytes.chunks_exact(8).map(|c| f64::from_ne_bytes(c.try_into().unwrap())).collect();
                 assert_eq!(found.len(), NAMES.len() * (ROWS + 1));
                 for (k, name) in NAMES.iter().enumerate() {
                     let (rows, total) = found[k * (ROWS + 1)..(k + 1) * (ROWS + 1)].split_at(ROWS);
@@ -279,7 +316,11 @@ fn error_header_gives_the_librarys_bits() {
                         assert!(!f.is_nan() && f >= 0.0, "{name} of {row:?} is {f}");
                     }
                     let sum = wanted[k].iter().fold(0.0, |sum, e| sum + e);
-                    assert!(total[0].to_bits() == sum.to_bits(), "total of {name}, {case}: {:e} instead of {sum:e}", total[0]);
+                    assert!(
+                        total[0].to_bits() == sum.to_bits(),
+                        "total of {name}, {case}: {:e} instead of {sum:e}",
+                        total[0]
+                    );
                     assert!(case != "everyday" || *name == "duality_gap" || sum.is_finite());
                 }
             }

@@ -49,7 +49,11 @@ fn independent_relative_energy(p: &CorpusProblem, x: &[f64]) -> f64 {
     };
     let zero: Vec<f64> = (0..p.n).map(|i| 0f64.max(lo[i]).min(hi[i])).collect();
     let (error, scale) = (energy(x), energy(&zero));
-    if error == 0.0 { 0.0 } else { error / scale }
+    if error == 0.0 {
+        0.0
+    } else {
+        error / scale
+    }
 }
 
 #[test]
@@ -62,7 +66,12 @@ fn bpp_solves_every_consistent_problem_and_is_best_known_on_the_others() {
             let mut engine = Engine::new(settings(SolverKind::Bpp)).unwrap();
             let report = *engine.solve(&problem, None, None).unwrap();
             let relative = independent_relative_energy(&p, engine.x());
-            let about = format!("{} {form:?}: {} after {}, relative {relative:.2e}", p.name, report.outcome.name(), report.iterations);
+            let about = format!(
+                "{} {form:?}: {} after {}, relative {relative:.2e}",
+                p.name,
+                report.outcome.name(),
+                report.iterations
+            );
             assert!(engine.x().iter().all(|v| v.is_finite()), "{about}");
             match inconsistent {
                 Some((_, best)) => {
@@ -116,7 +125,11 @@ fn check(problem: &Problem, engine: &Engine, report: &Report, about: &str) {
     problem.bounds_at(engine.x(), &mut lo, &mut hi);
     let energy = Measure::Energy.total(&Point { diagonal: problem.diagonal(), x: engine.x(), w: &w, lo: &lo, hi: &hi });
     assert_eq!(energy, report.energy_error, "{about}: the report is not about the returned x");
-    assert!(energy <= report.initial_energy_error, "{about}: {energy:e} above the start {:e}", report.initial_energy_error);
+    assert!(
+        energy <= report.initial_energy_error,
+        "{about}: {energy:e} above the start {:e}",
+        report.initial_energy_error
+    );
     let tolerance = 1e-18f64.max(1e-10 * report.energy_scale);
     assert_eq!(report.outcome == Outcome::Converged, energy <= tolerance, "{about}: {}", report.outcome.name());
 }
@@ -137,9 +150,11 @@ fn a_warm_start_at_the_solution_needs_no_iteration() {
 #[test]
 fn large_sparse_scenes_are_solved_on_the_body_side() {
     // The same wall as CSR rows, where the factorisation takes another path.
-    for (name, scene) in
-        [("chain", scenes::chain(120, 100.0)), ("wall", scenes::wall(6, 12, 0.0)), ("soft wall", scenes::wall(6, 12, 1e-5))]
-    {
+    for (name, scene) in [
+        ("chain", scenes::chain(120, 100.0)),
+        ("wall", scenes::wall(6, 12, 0.0)),
+        ("soft wall", scenes::wall(6, 12, 1e-5)),
+    ] {
         let normals = vec![3.0; scene.rows()];
         let mut jacobian = Problem::new();
         scene.fill_frozen(&mut jacobian, &normals);

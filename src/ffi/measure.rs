@@ -51,12 +51,14 @@ impl Arrays<'_> {
         out_total: *mut f64,
         row: impl Fn(usize, f64, f64, f64, f64) -> f64,
     ) -> Result<()> {
-        let out_total = unsafe { out(out_total, "out_total") }?;
         let n = if out_row_errors.is_null() { 0 } else { self.x.len() };
         for (name, input) in [("x", self.x), ("w", self.w), ("lo", self.lo), ("hi", self.hi)] {
             disjoint((input, name), (out_row_errors, n, "out_row_errors"))?;
+            disjoint((input, name), (out_total, 1, "out_total"))?;
         }
         let rows = unsafe { slice_mut(out_row_errors, n, "out_row_errors") }?;
+        disjoint((rows, "out_row_errors"), (out_total, 1, "out_total"))?;
+        let out_total = unsafe { out(out_total, "out_total") }?;
         let mut total = 0.0;
         for i in 0..self.x.len() {
             let e = row(i, self.x[i], self.w[i], as_bound(self.lo[i]), as_bound(self.hi[i]));
@@ -95,6 +97,7 @@ pub unsafe extern "C" fn mlcp_energy_error(
         check_diagonal(diagonal)?;
         let rows = if out_row_errors.is_null() { 0 } else { n };
         disjoint((diagonal, "diagonal"), (out_row_errors, rows, "out_row_errors"))?;
+        disjoint((diagonal, "diagonal"), (out_total, 1, "out_total"))?;
         arrays.sum(out_row_errors, out_total, |i, x, w, lo, hi| energy_row(diagonal[i], x, w, lo, hi))
     })
 }

@@ -377,13 +377,15 @@ pub unsafe extern "C" fn mlcp_problem_measure(
         let x = unsafe { impulses(x, x_len, n) }?;
         let measure = Measure::from_number(measure)
             .ok_or_else(|| Error::new(Status::InvalidValue, format_args!("measure is {measure}, which names none")))?;
-        let out_total = unsafe { out(out_total, "out_total") }?;
+        disjoint((x, "x"), (out_total, 1, "out_total"))?;
         let wants_rows = !(out_row_errors.is_null() && out_row_errors_len == 0);
         if wants_rows {
             expect_len("out_row_errors", out_row_errors_len, n)?;
             disjoint((x, "x"), (out_row_errors, out_row_errors_len, "out_row_errors"))?;
         }
         let rows = unsafe { slice_mut(out_row_errors, out_row_errors_len, "out_row_errors") }?;
+        disjoint((rows, "out_row_errors"), (out_total, 1, "out_total"))?;
+        let out_total = unsafe { out(out_total, "out_total") }?;
         let mut scratch = inner.lock();
         let at = scratch.measure_at(&inner.problem, measure, x)?;
         *out_total = measure.total(&at);

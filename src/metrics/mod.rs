@@ -1,8 +1,8 @@
 //! How wrong an x is. Pure functions of (diagonal, x, w, lo, hi), one file per measure.
 //!
-//! Every measure is a sum over rows and is zero exactly at solutions. `w` must be `A x + b` of that very `x`. Infinite
-//! bounds are limits: the code never forms `inf - inf`. Sums run in row order, so that `include/mlcp_error.h`, which
-//! repeats these formulas in C, gives the same bits.
+//! Every measure is a sum over rows and is zero exactly at solutions (the duality gap: among feasible x). `w` must be
+//! `A x + b` of that very `x`. Infinite bounds are limits: the code never forms `inf - inf`. Sums run in row order, so
+//! that `include/mlcp_error.h`, which repeats these formulas in C, gives the same bits.
 
 mod duality_gap;
 mod energy;
@@ -131,6 +131,11 @@ impl Point<'_> {
             total += row(a[i], x[i], w[i], lo[i], hi[i]);
         }
         total
+    }
+
+    /// Is every impulse within its bounds?
+    pub fn is_feasible(&self) -> bool {
+        (0..self.x.len()).all(|i| self.lo[i] <= self.x[i] && self.x[i] <= self.hi[i])
     }
 
     /// Write each row's error to `out`.

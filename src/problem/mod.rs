@@ -53,6 +53,8 @@ pub struct Problem {
     symmetric: bool,
     diagonal: Vec<f64>,
     b: Vec<f64>,
+    /// b in the making.
+    next_b: Vec<f64>,
     lo: Vec<f64>,
     hi: Vec<f64>,
     friction: Friction,
@@ -75,6 +77,7 @@ impl Problem {
             symmetric: true,
             diagonal: Vec::new(),
             b: Vec::new(),
+            next_b: Vec::new(),
             lo: Vec::new(),
             hi: Vec::new(),
             friction: Friction::default(),
@@ -89,7 +92,7 @@ impl Problem {
     }
 
     fn reserve_rows(&mut self, rows: usize) -> Result<()> {
-        for v in [&mut self.diagonal, &mut self.b, &mut self.lo, &mut self.hi] {
+        for v in [&mut self.diagonal, &mut self.b, &mut self.next_b, &mut self.lo, &mut self.hi] {
             reserve(v, rows)?;
         }
         self.friction.reserve(rows)
@@ -197,12 +200,19 @@ impl Problem {
             length("violation", v.len(), self.len())?;
             finite("violation", v)?;
         }
-        self.jacobian.free_motion(h, velocities, forces, &mut self.b);
-        if let Some(violation) = violation {
-            for (b, v) in self.b.iter_mut().zip(violation) {
-                *b += v / h;
+        // Finite arguments may still overflow: b is only replaced by what is known to be finite.
+        refill(&mut self.next_b, self.b.len(), 0.0)?;
+        self.jacobian.free_motion(h, velocities, forces, &mut self.next_b);
+        for (i, b) in self.next_b.iter_mut().enumerate() {
+            *b += violation.map_or(0.0, |v| v[i] / h);
+            if !b.is_finite() {
+                return Err(Error::new(
+                    Status::InvalidValue,
+                    format_args!("b[{i}] = J (v + h M^-1 f) + violation / h overflows with h = {h}"),
+                ));
             }
         }
+        std::mem::swap(&mut self.b, &mut self.next_b);
         Ok(())
     }
 

@@ -35,7 +35,9 @@ pub fn library_dir() -> PathBuf {
         .skip(1)
         .take(2)
         .find(|dir| dir.join("libmlcp.so").exists() && dir.join("libmlcp.a").exists())
-        .unwrap_or_else(|| panic!("no libmlcp.so and libmlcp.a near {}: is it still a cdylib and staticlib?", exe.display()))
+        .unwrap_or_else(|| {
+            panic!("no libmlcp.so and libmlcp.a near {}: is it still a cdylib and staticlib?", exe.display())
+        })
         .to_path_buf()
 }
 
@@ -52,7 +54,9 @@ pub fn run<S: AsRef<OsStr>>(tool: &str, args: impl IntoIterator<Item = S>) -> Ou
         .env("RUST_BACKTRACE", "0")
         .env("LD_LIBRARY_PATH", library_dir())
         .output()
-        .unwrap_or_else(|e| panic!("cannot run {tool} ({e}): install {package}, for example with `apt install {package}`"))
+        .unwrap_or_else(|e| {
+            panic!("cannot run {tool} ({e}): install {package}, for example with `apt install {package}`")
+        })
 }
 
 /// Run a tool that must succeed; returns what it printed.

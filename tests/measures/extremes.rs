@@ -6,9 +6,8 @@ use mlcp::Measure;
 
 const INF: f64 = f64::INFINITY;
 
-const SIZES: [f64; 14] = [
-    0.0, 5e-324, 1e-310, 2.3e-308, 1e-200, 1e-150, 1e-9, 1.0, 1e9, 1e150, 1e200, 1e300, 8e307, f64::MAX,
-];
+const SIZES: [f64; 14] =
+    [0.0, 5e-324, 1e-310, 2.3e-308, 1e-200, 1e-150, 1e-9, 1.0, 1e9, 1e150, 1e200, 1e300, 8e307, f64::MAX];
 
 fn signed() -> Vec<f64> {
     SIZES.iter().flat_map(|&v| [v, -v]).skip(1).collect()
@@ -61,6 +60,20 @@ fn residuals_do_not_vanish_at_extremes() {
     });
 }
 
+/// A small impulse beyond its bound beside a large velocity: phi(p, q) = p - p²/(hypot(p, q) + q) for p < 0, which has
+/// no cancellation, so that a relative error of a few ulps is all there may be.
+#[test]
+fn fischer_burmeister_keeps_its_digits() {
+    for exponent in 0..40 {
+        let p = -(10f64.powi(-exponent));
+        for q in [1e-3, 1.0, 1e3] {
+            let row = At { a: 1.0, x: p, w: q, lo: 0.0, hi: INF };
+            let (expected, found) = ((p - p * p / (p.hypot(q) + q)).abs(), row.error(Measure::FischerBurmeister));
+            assert!((found - expected).abs() <= 1e-15 * expected, "{row:?}: {found:e}, expected {expected:e}");
+        }
+    }
+}
+
 /// With lambda = 1 the penalised residual is the Fischer-Burmeister residual, whatever the product would be.
 #[test]
 fn penalized_with_lambda_one_is_fischer_burmeister() {
@@ -75,7 +88,9 @@ fn penalized_with_lambda_one_is_fischer_burmeister() {
 fn energy_vanishes_only_at_solutions() {
     every_row(|row| {
         let moderate = |v: f64| v == 0.0 || (1e-70..=1e70).contains(&v.abs());
-        if [row.a, row.x, row.w].into_iter().all(moderate) && [row.lo, row.hi].iter().all(|v| moderate(*v) || v.is_infinite()) {
+        if [row.a, row.x, row.w].into_iter().all(moderate)
+            && [row.lo, row.hi].iter().all(|v| moderate(*v) || v.is_infinite())
+        {
             assert_eq!(row.error(Measure::Energy) == 0.0, row.is_solution(), "{row:?}");
         }
     });

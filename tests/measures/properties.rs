@@ -48,15 +48,17 @@ fn any_row() -> impl Strategy<Value = At> {
 
 /// A row at a solution.
 fn solved_row() -> impl Strategy<Value = At> {
-    (positive(), number(), number(), bounds(), 0.0..1.0f64, 0..3).prop_map(|(a, x, w, (lo, hi), t, place)| match place {
-        _ if lo == hi => At { a, x: lo, w, lo, hi },
-        0 if lo.is_finite() => At { a, x: lo, w: w.abs(), lo, hi },
-        1 if hi.is_finite() => At { a, x: hi, w: -w.abs(), lo, hi },
-        _ => {
-            let x = if lo.is_finite() && hi.is_finite() { lo + t * (hi - lo) } else { x.max(lo).min(hi) };
-            At { a, x, w: 0.0, lo, hi }
-        }
-    })
+    (positive(), number(), number(), bounds(), 0.0..1.0f64, 0..3).prop_map(
+        |(a, x, w, (lo, hi), t, place)| match place {
+            _ if lo == hi => At { a, x: lo, w, lo, hi },
+            0 if lo.is_finite() => At { a, x: lo, w: w.abs(), lo, hi },
+            1 if hi.is_finite() => At { a, x: hi, w: -w.abs(), lo, hi },
+            _ => {
+                let x = if lo.is_finite() && hi.is_finite() { lo + t * (hi - lo) } else { x.max(lo).min(hi) };
+                At { a, x, w: 0.0, lo, hi }
+            }
+        },
+    )
 }
 
 proptest! {

@@ -71,22 +71,16 @@ fn two_iterates(seed: u64) -> (Iterate, Iterate, Vec<bool>) {
     let angular: Vec<bool> = (0..n).map(|_| random.chance(0.5)).collect();
     let mut iterate = || {
         let x = random.vector(n);
-        Iterate {
-            diagonal: problem.diagonal(),
-            w: problem.w(&x),
-            x,
-            lo: problem.lo.clone(),
-            hi: problem.hi.clone(),
-        }
+        Iterate { diagonal: problem.diagonal(), w: problem.w(&x), x, lo: problem.lo.clone(), hi: problem.hi.clone() }
     };
     let first = iterate();
     (first, iterate(), angular)
 }
 
 const SYSTEMS: [Units; 4] = [
-    Units { mass: 1e3, length: 1e2 },      // g, cm
-    Units { mass: 1e3, length: 1.0 },      // g, m
-    Units { mass: 1e-3, length: 1e3 },     // t, mm
+    Units { mass: 1e3, length: 1e2 },             // g, cm
+    Units { mass: 1e3, length: 1.0 },             // g, m
+    Units { mass: 1e-3, length: 1e3 },            // t, mm
     Units { mass: 2.2046226, length: 3.2808399 }, // lb, ft
 ];
 
@@ -130,8 +124,14 @@ fn units_flip_fb_and_natural_but_not_energy() {
     let (open, guess) = (iterate([0.0, 0.0]), iterate([0.0, -0.1019]));
     let units = Units { mass: 1e-3, length: 1e3 };
     let (open_mm, guess_mm) = (open.expressed_in(units, &[false; 2]), guess.expressed_in(units, &[false; 2]));
-    println!("open:  x = {:?} N s, w = {:?} m/s;  in t, mm, s: x = {:?}, w = {:?}", open.x, open.w, open_mm.x, open_mm.w);
-    println!("guess: x = {:?} N s, w = {:?} m/s;  in t, mm, s: x = {:?}, w = {:?}", guess.x, guess.w, guess_mm.x, guess_mm.w);
+    println!(
+        "open:  x = {:?} N s, w = {:?} m/s;  in t, mm, s: x = {:?}, w = {:?}",
+        open.x, open.w, open_mm.x, open_mm.w
+    );
+    println!(
+        "guess: x = {:?} N s, w = {:?} m/s;  in t, mm, s: x = {:?}, w = {:?}",
+        guess.x, guess.w, guess_mm.x, guess_mm.w
+    );
     println!("measure              kg, m, s: open     guess       t, mm, s: open     guess");
     for measure in [Measure::FischerBurmeister, Measure::Natural, Measure::Merit, Measure::Penalized, Measure::Energy] {
         let si = (open.total(measure), guess.total(measure));
