@@ -150,6 +150,9 @@ typedef struct {
     // Converged when the energy error is at most this fraction of that at x = clamp(0). Default 1e-10. 0: only the
     // absolute test counts.
     double relative_tolerance;
+    // For problems with a row that has no energy (a_ii <= 0): converged when the natural residual is at most this.
+    // Default 1e-10.
+    double residual_tolerance;
     // Fraction by which the energy error must fall within stall_window measurements. Default 0.01.
     double stall_decrease;
     // Relaxation of the sweeps, in (0, 2). Default 1; above 1 over-relaxes (projected SOR).
@@ -201,6 +204,10 @@ typedef struct {
     int32_t solver;
     // How friction bounds were read: an mlcp_friction_mode.
     int32_t friction_mode;
+    // Which measure decided on convergence: MLCP_MEASURE_ENERGY, or MLCP_MEASURE_NATURAL if a row has no energy.
+    int32_t judge;
+    // How often the driver moved coupled friction bounds, for solvers that do not by themselves.
+    int32_t friction_updates;
     // Rows of the problem.
     int32_t rows;
     // Iterations done.
@@ -213,7 +220,7 @@ typedef struct {
     int32_t set_changes;
     // Wall-clock time in seconds.
     double seconds;
-    // Energy error in joules.
+    // Energy error in joules; +inf if a row has no energy.
     double energy_error;
     // Energy error over energy_scale, no unit. 0 when the error is 0.
     double relative_energy_error;
@@ -552,7 +559,8 @@ mlcp_status mlcp_solver_get_report(const mlcp_solver *solver, mlcp_report *out_r
 // out_w: exactly one double per row of that solve. Returns INVALID_SIZE. Since 0.1.
 mlcp_status mlcp_solver_get_w(const mlcp_solver *solver, double *out_w, size_t out_w_len);
 
-// Energy error of every row of the last solve, in joules; they add up to the report's energy_error.
+// Energy error of every row of the last solve, in joules (natural residuals where a row has no energy); they add up to
+// the report's.
 //
 // out_row_errors: exactly one double per row of that solve. Returns INVALID_SIZE. Since 0.1.
 mlcp_status mlcp_solver_get_row_errors(const mlcp_solver *solver, double *out_row_errors, size_t out_row_errors_len);

@@ -5,12 +5,15 @@
 //! iterations) and writes the report. A solver cannot declare itself converged: the measure does.
 
 use crate::error::{refill, Error, Result, Status};
-use crate::metrics::{check_diagonal, Measure, Point};
+use crate::metrics::{Measure, Point};
 use crate::monitor::{Iteration, Monitor, Outcome, Report};
 use crate::problem::Problem;
 use crate::settings::{Choice, Settings, SolverKind};
 use crate::solvers::{build, Progress, Solver, State};
 use crate::Budget;
+
+/// Friction bounds move on when the error under the old ones is below this share of the tolerance.
+const FROZEN_SHARE: f64 = 0.1;
 
 /// What an observer sees of an iteration.
 pub struct Observation<'a> {
@@ -110,17 +113,20 @@ impl Engine {
         let mut report = Report {
             friction: problem.friction().mode(),
             rows: problem.len(),
-            energy_scale: self.begin(problem, start)?,
+            judge: if problem.has_energy() { Measure::Energy } else { Measure::Natural },
             ..Report::empty(self.settings.solver)
         };
+        report.energy_scale = self.begin(problem, start, report.judge)?;
         report.initial_energy_error = self.monitor.energy();
-        let (outcome, iterations) = self.iterate(problem, &budget, report.energy_scale, &mut observer)?;
+        let tolerance = self.tolerance(&report);
+        let (outcome, iterations) = self.iterate(problem, &budget, tolerance, &mut report, &mut observer)?;
         self.monitor.close();
         self.finish(problem, &mut report)?;
         report.iterations = iterations;
         report.seconds = budget.seconds();
         // The returned x was measured afresh; only that decides on "converged".
-        let solved = report.energy_error <= self.tolerance(report.energy_scale);
+        let judged = if report.judge == Measure::Energy { report.energy_error } else { report.natural };
+        let solved = judged <= tolerance;
         report.outcome = match outcome {
             Outcome::Stopped => Outcome::Stopped,
             _ if solved => Outcome::Converged,
@@ -135,7 +141,6 @@ impl Engine {
     fn check(&self, problem: &Problem, start: Option<&[f64]>) -> Result<()> {
         let n = problem.len();
         problem.check_ready()?;
-        check_diagonal(problem.diagonal())?;
         self.solver.check(problem)?;
         if self.settings.choice == Choice::Best(Measure::EnergyExactMass) {
             return Err(Error::new(
@@ -160,17 +165,18 @@ impl Engine {
         Ok(())
     }
 
-    /// Take memory, go to the starting point and measure it. Returns the energy error at x = clamp(0).
-    fn begin(&mut self, problem: &Problem, start: Option<&[f64]>) -> Result<f64> {
-        for v in [&mut self.state.w, &mut self.state.x, &mut self.lo, &mut self.hi, &mut self.row_errors] {
+    /// Take memory, go to the starting point and measure it. Returns the error at x = clamp(0).
+    fn begin(&mut self, problem: &Problem, start: Option<&[f64]>, judge: Measure) -> Result<f64> {
+        let State { x, w, lo, hi, .. } = &mut self.state;
+        for v in [x, w, lo, hi, &mut self.lo, &mut self.hi, &mut self.row_errors] {
             refill(v, problem.len(), 0.0)?;
         }
-        self.monitor.start(problem.len(), &self.settings)?;
+        self.monitor.start(problem.len(), judge, &self.settings)?;
         self.solver.reserve(problem)?;
         self.state.change = 0.0;
         self.state.set_changes = 0;
         self.settle(problem)?;
-        let scale = Measure::Energy.total(&point(problem, &self.state, &self.lo, &self.hi));
+        let scale = judge.total(&point(problem, &self.state, &self.lo, &self.hi));
         if let Some(start) = start {
             self.state.x.copy_from_slice(start);
             self.settle(problem)?;
@@ -204,11 +210,12 @@ impl Engine {
         &mut self,
         problem: &Problem,
         budget: &Budget,
-        scale: f64,
+        tolerance: f64,
+        report: &mut Report,
         observer: &mut Option<Observer<'_>>,
     ) -> Result<(Outcome, usize)> {
         let (most, interval) = (self.settings.iterations(), self.settings.interval());
-        let tolerance = self.tolerance(scale);
+        let moves_bounds = problem.has_live_bounds() && !self.solver.follows_friction();
         // Between measurements a look at the clock may cost as much as a small sweep.
         let always_timed = self.settings.time_limit > 0.0 || observer.is_some();
         let mut seconds = 0.0;
@@ -242,6 +249,7 @@ impl Engine {
                 return Ok((Outcome::IterationLimit, iteration));
             }
             if iteration == 0 {
+                problem.bounds_at(&self.state.x, &mut self.state.lo, &mut self.state.hi);
                 self.solver.start(problem, &mut self.state, &self.settings)?;
             }
             progress = self.solver.step(problem, &mut self.state, budget)?;
@@ -251,7 +259,31 @@ impl Engine {
             let due = iteration % interval == 0 || iteration == most;
             measured = due || arrived || progress != Progress::Continue;
             self.measure_unless(!measured, problem, iteration)?;
+            if moves_bounds && measured && progress != Progress::OutOfTime {
+                let solved = report.judge.total(&self.frozen_point(problem)) <= FROZEN_SHARE * tolerance;
+                if (solved || progress == Progress::Stalled) && self.move_bounds(problem) {
+                    report.friction_updates += 1;
+                    self.solver.start(problem, &mut self.state, &self.settings)?;
+                    progress = Progress::Continue;
+                }
+            }
         }
+    }
+
+    /// The iterate under the bounds the solver works with.
+    fn frozen_point<'a>(&'a self, problem: &'a Problem) -> Point<'a> {
+        point(problem, &self.state, &self.state.lo, &self.state.hi)
+    }
+
+    /// Give the solver the friction bounds at the current x. False if it had them already.
+    fn move_bounds(&mut self, problem: &Problem) -> bool {
+        let mut moved = false;
+        for i in 0..self.state.x.len() {
+            let (lo, hi) = problem.bounds_of(i, &self.state.x);
+            moved |= lo != self.state.lo[i] || hi != self.state.hi[i];
+            (self.state.lo[i], self.state.hi[i]) = (lo, hi);
+        }
+        moved
     }
 
     fn measure_unless(&mut self, not: bool, problem: &Problem, iteration: usize) -> Result<()> {
@@ -276,9 +308,12 @@ impl Engine {
         Ok(())
     }
 
-    /// The energy error that counts as solved. A scale that overflowed says nothing.
-    fn tolerance(&self, scale: f64) -> f64 {
-        let relative = self.settings.relative_tolerance * scale;
+    /// The error that counts as solved. A scale that overflowed says nothing.
+    fn tolerance(&self, report: &Report) -> f64 {
+        if report.judge != Measure::Energy {
+            return self.settings.residual_tolerance;
+        }
+        let relative = self.settings.relative_tolerance * report.energy_scale;
         self.settings.energy_tolerance.max(if relative.is_finite() { relative } else { 0.0 })
     }
 
@@ -290,6 +325,7 @@ impl Engine {
         self.state.x.copy_from_slice(self.monitor.best_x());
         let mut keep_as_is = self.settings.choice == Choice::Last;
         if let Choice::Best(measure) = self.settings.choice {
+            let measure = if measure == Measure::Energy { report.judge } else { measure };
             self.settle(problem)?;
             // Clamping may cost, where a friction bound has moved with its normal; or overflow.
             let clamped = measure.total(&point(problem, &self.state, &self.lo, &self.hi));
@@ -303,7 +339,7 @@ impl Engine {
         let Engine { state, lo, hi, row_errors, .. } = self;
         let at = point(problem, state, lo, hi);
         report.set_errors(&at);
-        at.rows(Measure::Energy, row_errors);
+        at.rows(report.judge, row_errors);
         Ok(())
     }
 

@@ -45,7 +45,7 @@ pub struct Iteration {
     pub iteration: usize,
     /// Was the error measured at this iterate? If not, the errors are those of the last one that was.
     pub measured: bool,
-    /// Energy error in joules.
+    /// Energy error in joules; the natural residual where a row has no energy.
     pub energy_error: f64,
     /// Error under the measure that chooses the best iterate.
     pub error: f64,
@@ -68,6 +68,10 @@ pub struct Report {
     pub solver: SolverKind,
     /// How friction bounds were read.
     pub friction: FrictionMode,
+    /// Which measure decided on convergence: energy, or the natural residual where a row has no energy.
+    pub judge: Measure,
+    /// How often the driver moved coupled friction bounds, for solvers that do not by themselves.
+    pub friction_updates: usize,
     /// Rows.
     pub rows: usize,
     /// Iterations done.
@@ -80,7 +84,7 @@ pub struct Report {
     pub set_changes: usize,
     /// Wall-clock seconds.
     pub seconds: f64,
-    /// Energy error in joules.
+    /// Energy error in joules; +inf where a row has no energy.
     pub energy_error: f64,
     /// Energy error at the starting point.
     pub initial_energy_error: f64,
@@ -105,6 +109,8 @@ impl Report {
             outcome: Outcome::None,
             solver,
             friction: FrictionMode::Coupled,
+            judge: Measure::Energy,
+            friction_updates: 0,
             rows: 0,
             iterations: 0,
             best_iteration: 0,
@@ -135,7 +141,8 @@ impl Report {
 
     /// Fill in every measure of the returned x.
     pub fn set_errors(&mut self, at: &Point<'_>) {
-        self.energy_error = sane(Measure::Energy.total(at));
+        let has_energy = self.judge == Measure::Energy;
+        self.energy_error = if has_energy { sane(Measure::Energy.total(at)) } else { f64::INFINITY };
         self.fischer_burmeister = sane(Measure::FischerBurmeister.total(at));
         self.natural = sane(Measure::Natural.total(at));
         self.merit = sane(Measure::Merit.total(at));
@@ -153,9 +160,9 @@ fn sane(error: f64) -> f64 {
     }
 }
 
-/// Keeps the best iterate and knows when to stop.
-#[derive(Default)]
+/// Keeps the best iterate and knows when to stop. What it calls energy is the judge's measure.
 pub struct Monitor {
+    judge: Measure,
     best_x: Vec<f64>,
     best_error: f64,
     best_energy: f64,
@@ -170,10 +177,30 @@ pub struct Monitor {
     history: History,
 }
 
+impl Default for Monitor {
+    fn default() -> Self {
+        Monitor {
+            judge: Measure::Energy,
+            best_x: Vec::new(),
+            best_error: 0.0,
+            best_energy: 0.0,
+            best_iteration: 0,
+            least_energy: 0.0,
+            window_energy: 0.0,
+            window: 0,
+            measurements: 0,
+            set_changes: 0,
+            last: Iteration::default(),
+            history: History::default(),
+        }
+    }
+}
+
 impl Monitor {
     /// A new solve of `n` rows.
-    pub fn start(&mut self, n: usize, settings: &Settings) -> Result<()> {
+    pub fn start(&mut self, n: usize, judge: Measure, settings: &Settings) -> Result<()> {
         refill(&mut self.best_x, n, 0.0)?;
+        self.judge = judge;
         self.best_error = f64::INFINITY;
         self.best_energy = f64::INFINITY;
         self.best_iteration = 0;
@@ -189,7 +216,7 @@ impl Monitor {
     /// Take note of a measured iterate.
     pub fn measured(&mut self, iteration: usize, at: &Point<'_>, settings: &Settings) {
         // The energy of a row is NaN if its x or w is: an overflow anywhere spoils the whole.
-        let energy = sane(Measure::Energy.total(at));
+        let energy = sane(self.judge.total(at));
         let error = match settings.choice {
             // Outside the bounds the gap certifies nothing, however small.
             Choice::Best(Measure::DualityGap) if !at.is_feasible() => f64::INFINITY,

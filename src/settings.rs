@@ -81,6 +81,8 @@ pub struct Settings {
     pub energy_tolerance: f64,
     /// Converged when the energy error is at most this fraction of the energy error at x = clamp(0).
     pub relative_tolerance: f64,
+    /// Where a row has no energy (a_ii <= 0): converged when the natural residual is at most this, in mixed units.
+    pub residual_tolerance: f64,
     /// Iterations between exact measurements; 0: the solver's default.
     pub check_interval: usize,
     /// Stalled when this many measurements in a row did not lower the energy error by `stall_decrease`;
@@ -103,6 +105,7 @@ impl Default for Settings {
             time_limit: 0.0,
             energy_tolerance: 1e-18,
             relative_tolerance: 1e-10,
+            residual_tolerance: 1e-10,
             check_interval: 0,
             stall_window: 0,
             stall_decrease: 0.01,
@@ -126,6 +129,7 @@ impl Settings {
         range("time_limit", self.time_limit, at_least_0(self.time_limit), "finite and >= 0")?;
         range("energy_tolerance", self.energy_tolerance, at_least_0(self.energy_tolerance), "finite and >= 0")?;
         range("relative_tolerance", self.relative_tolerance, at_least_0(self.relative_tolerance), "finite and >= 0")?;
+        range("residual_tolerance", self.residual_tolerance, at_least_0(self.residual_tolerance), "finite and >= 0")?;
         let fraction = self.stall_decrease >= 0.0 && self.stall_decrease < 1.0;
         range("stall_decrease", self.stall_decrease, fraction, "in [0, 1)")?;
         let open = self.relaxation > 0.0 && self.relaxation < 2.0;

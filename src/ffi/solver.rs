@@ -189,7 +189,8 @@ pub unsafe extern "C" fn mlcp_solver_get_w(solver: *const mlcp_solver, out_w: *m
     guard(|| unsafe { copy_out(take(solver)?.engine.w(), out_w, out_w_len, "out_w") })
 }
 
-/// Energy error of every row of the last solve, in joules; they add up to the report's energy_error.
+/// Energy error of every row of the last solve, in joules (natural residuals where a row has no energy); they add up to
+/// the report's.
 ///
 /// out_row_errors: exactly one double per row of that solve. Returns INVALID_SIZE. Since 0.1.
 #[no_mangle]

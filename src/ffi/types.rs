@@ -33,6 +33,9 @@ pub struct mlcp_settings {
     /// Converged when the energy error is at most this fraction of that at x = clamp(0). Default 1e-10. 0: only the
     /// absolute test counts.
     pub relative_tolerance: f64,
+    /// For problems with a row that has no energy (a_ii <= 0): converged when the natural residual is at most this.
+    /// Default 1e-10.
+    pub residual_tolerance: f64,
     /// Fraction by which the energy error must fall within stall_window measurements. Default 0.01.
     pub stall_decrease: f64,
     /// Relaxation of the sweeps, in (0, 2). Default 1; above 1 over-relaxes (projected SOR).
@@ -51,6 +54,10 @@ pub struct mlcp_report {
     pub solver: i32,
     /// How friction bounds were read: an mlcp_friction_mode.
     pub friction_mode: i32,
+    /// Which measure decided on convergence: MLCP_MEASURE_ENERGY, or MLCP_MEASURE_NATURAL if a row has no energy.
+    pub judge: i32,
+    /// How often the driver moved coupled friction bounds, for solvers that do not by themselves.
+    pub friction_updates: i32,
     /// Rows of the problem.
     pub rows: i32,
     /// Iterations done.
@@ -63,7 +70,7 @@ pub struct mlcp_report {
     pub set_changes: i32,
     /// Wall-clock time in seconds.
     pub seconds: f64,
-    /// Energy error in joules.
+    /// Energy error in joules; +inf if a row has no energy.
     pub energy_error: f64,
     /// Energy error over energy_scale, no unit. 0 when the error is 0.
     pub relative_energy_error: f64,
@@ -194,6 +201,7 @@ impl From<&Settings> for mlcp_settings {
             time_limit: s.time_limit,
             energy_tolerance: s.energy_tolerance,
             relative_tolerance: s.relative_tolerance,
+            residual_tolerance: s.residual_tolerance,
             stall_decrease: s.stall_decrease,
             relaxation: s.relaxation,
         }
@@ -226,6 +234,7 @@ impl TryFrom<&mlcp_settings> for Settings {
             time_limit: s.time_limit,
             energy_tolerance: s.energy_tolerance,
             relative_tolerance: s.relative_tolerance,
+            residual_tolerance: s.residual_tolerance,
             stall_decrease: s.stall_decrease,
             relaxation: s.relaxation,
         };
@@ -241,6 +250,8 @@ impl From<&Report> for mlcp_report {
             outcome: r.outcome as i32,
             solver: r.solver as i32,
             friction_mode: r.friction as i32,
+            judge: r.judge as i32,
+            friction_updates: count(r.friction_updates),
             rows: count(r.rows),
             iterations: count(r.iterations),
             best_iteration: count(r.best_iteration),

@@ -289,6 +289,11 @@ impl Problem {
         &self.diagonal
     }
 
+    /// Has every row a positive diagonal, so that its error has an energy?
+    pub fn has_energy(&self) -> bool {
+        self.diagonal.iter().all(|&a| a > 0.0)
+    }
+
     /// The vector b.
     pub fn b(&self) -> &[f64] {
         &self.b

@@ -132,6 +132,10 @@ impl Solver for Bpp {
         require_positive_diagonal(problem, SolverKind::Bpp)
     }
 
+    fn follows_friction(&self) -> bool {
+        true
+    }
+
     fn reserve(&mut self, problem: &Problem) -> Result<()> {
         let n = problem.len();
         for v in self.rows() {

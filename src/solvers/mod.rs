@@ -23,6 +23,11 @@ pub struct State {
     pub w: Vec<f64>,
     /// Does `w` belong to this `x`?
     pub w_is_exact: bool,
+    /// Bounds to solve with. They stay while a solver runs; for solvers that do not follow friction by themselves the
+    /// driver moves them between runs.
+    pub lo: Vec<f64>,
+    /// Upper bounds, likewise.
+    pub hi: Vec<f64>,
     /// Energy of the last step's change, `½ Σ a_ii δx_i²` in joules: a sweep's own measure of its progress.
     pub change: f64,
     /// Rows that changed between lower bound, free and upper bound in the last step.
@@ -44,6 +49,12 @@ pub enum Progress {
 pub trait Solver: Send {
     /// Refuse what this solver cannot treat.
     fn check(&self, problem: &Problem) -> Result<()>;
+
+    /// Does the solver move coupled friction bounds by itself? If not, the driver freezes them, and restarts the solver
+    /// with new ones when it has solved for the old.
+    fn follows_friction(&self) -> bool {
+        false
+    }
 
     /// Take the memory that a problem of this size may need. Called even when the start is good enough, so that a later,
     /// smaller problem finds it.

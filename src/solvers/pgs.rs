@@ -34,6 +34,10 @@ impl Solver for Pgs {
         require_positive_diagonal(problem, SolverKind::Pgs)
     }
 
+    fn follows_friction(&self) -> bool {
+        true
+    }
+
     fn reserve(&mut self, problem: &Problem) -> Result<()> {
         reserve(&mut self.inverse_diagonal, problem.len())?;
         reserve(&mut self.y, 6 * (problem.bodies() + 1))
