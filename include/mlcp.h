@@ -64,6 +64,8 @@ typedef enum {
     MLCP_SOLVER_KIND_BPP = 1,
     // Projected Gauss-Seidel, with relaxation: projected SOR.
     MLCP_SOLVER_KIND_PGS = 2,
+    // Primal-dual interior point method (predictor-corrector, proximal): exact, for symmetric A.
+    MLCP_SOLVER_KIND_INTERIOR_POINT = 15,
 } mlcp_solver_kind;
 
 // A measure of error. Numbers are part of the ABI.

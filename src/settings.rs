@@ -11,17 +11,20 @@ pub enum SolverKind {
     Bpp = 1,
     /// Projected Gauss-Seidel, with relaxation: projected SOR.
     Pgs = 2,
+    /// Primal-dual interior point method (predictor-corrector, proximal): exact, for symmetric A.
+    InteriorPoint = 15,
 }
 
 impl SolverKind {
     /// Every solver.
-    pub const ALL: [SolverKind; 2] = [SolverKind::Bpp, SolverKind::Pgs];
+    pub const ALL: [SolverKind; 3] = [SolverKind::Bpp, SolverKind::Pgs, SolverKind::InteriorPoint];
 
     /// The solver's short name, as tools print and read it.
     pub fn name(self) -> &'static str {
         match self {
             SolverKind::Bpp => "bpp",
             SolverKind::Pgs => "pgs",
+            SolverKind::InteriorPoint => "ipm",
         }
     }
 
@@ -30,6 +33,7 @@ impl SolverKind {
         match self {
             SolverKind::Bpp => 200,
             SolverKind::Pgs => 1000,
+            SolverKind::InteriorPoint => 100,
         }
     }
 
@@ -37,7 +41,7 @@ impl SolverKind {
     /// measuring is all but free; a sweep does not, and measuring costs about as much as sweeping.
     pub fn default_check_interval(self) -> usize {
         match self {
-            SolverKind::Bpp => 1,
+            SolverKind::Bpp | SolverKind::InteriorPoint => 1,
             SolverKind::Pgs => 32,
         }
     }
@@ -48,6 +52,7 @@ impl SolverKind {
         match self {
             SolverKind::Bpp => 100,
             SolverKind::Pgs => 8,
+            SolverKind::InteriorPoint => 20,
         }
     }
 

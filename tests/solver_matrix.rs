@@ -58,12 +58,21 @@ fn independent_relative_energy(p: &CorpusProblem, x: &[f64]) -> f64 {
 
 #[test]
 fn bpp_solves_every_consistent_problem_and_is_best_known_on_the_others() {
+    solves_the_corpus(SolverKind::Bpp);
+}
+
+#[test]
+fn interior_point_solves_every_consistent_problem_and_is_best_known_on_the_others() {
+    solves_the_corpus(SolverKind::InteriorPoint);
+}
+
+fn solves_the_corpus(solver: SolverKind) {
     let mut solved = 0;
     for p in corpus::load() {
         let inconsistent = INCONSISTENT.iter().find(|(name, _)| *name == p.name);
         for form in forms(&p) {
             let problem = p.fill(form, Friction::FrozenAtReference);
-            let mut engine = Engine::new(settings(SolverKind::Bpp)).unwrap();
+            let mut engine = Engine::new(settings(solver)).unwrap();
             let report = *engine.solve(&problem, None, None).unwrap();
             let relative = independent_relative_energy(&p, engine.x());
             let about = format!(

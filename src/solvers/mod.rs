@@ -7,6 +7,7 @@
 
 mod bpp;
 mod free_system;
+mod interior_point;
 mod pgs;
 
 use crate::error::{Error, Result, Status};
@@ -73,6 +74,7 @@ pub fn build(kind: SolverKind) -> Box<dyn Solver> {
     match kind {
         SolverKind::Bpp => Box::<bpp::Bpp>::default(),
         SolverKind::Pgs => Box::<pgs::Pgs>::default(),
+        SolverKind::InteriorPoint => Box::<interior_point::InteriorPoint>::default(),
     }
 }
 

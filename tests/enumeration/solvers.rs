@@ -1,4 +1,4 @@
-//! Both solvers on small problems whose solutions, or lack of them, enumeration knows.
+//! The solvers on small problems whose solutions, or lack of them, enumeration knows.
 
 use super::common::oracle::{self, Solution};
 use super::common::problems::{Kind, Load, SmallProblem};
@@ -13,7 +13,7 @@ use mlcp::{Engine, Measure, Outcome, Problem, Settings, SolverKind};
 fn tolerance(kind: SolverKind) -> f64 {
     match kind {
         SolverKind::Bpp => 1e-12,
-        SolverKind::Pgs => 1e-8,
+        _ => 1e-8,
     }
 }
 /// Agreement in x for definite A: the condition number of the generated matrices is below 1e4, so round-off reaches
@@ -134,6 +134,16 @@ fn sweep_rows(kind: SolverKind, seeds: std::ops::Range<u64>, ratios: &[f64]) {
 #[test]
 fn bpp_matches_enumeration_on_body_rows() {
     sweep_rows(SolverKind::Bpp, 0..8000, &[1.0, 100.0, 1e6]);
+}
+
+#[test]
+fn interior_point_matches_enumeration() {
+    sweep_matrices(SolverKind::InteriorPoint, 0..4000);
+}
+
+#[test]
+fn interior_point_matches_enumeration_on_body_rows() {
+    sweep_rows(SolverKind::InteriorPoint, 0..2000, &[1.0, 100.0, 1e6]);
 }
 
 /// Sweeps need as many turns as the condition number: no extreme mass ratios here.
