@@ -9,7 +9,7 @@ use crate::metrics::{Measure, Point};
 use crate::monitor::{Iteration, Monitor, Outcome, Report};
 use crate::problem::Problem;
 use crate::settings::{Choice, Settings, SolverKind};
-use crate::solvers::{build, Progress, Solver, State};
+use crate::solvers::{build, damped, Progress, Solver, State};
 use crate::Budget;
 
 /// Friction bounds move on when the error under the old ones is below this share of the tolerance.
@@ -238,7 +238,9 @@ impl Engine {
             if measured && self.monitor.energy() <= tolerance {
                 return Ok((Outcome::Converged, iteration));
             }
-            if progress == Progress::Stalled || (measured && self.monitor.is_stalled(&self.settings)) {
+            // While the driver moves bounds, the error under the moving ones says nothing about the solver's progress.
+            let stalled = measured && !moves_bounds && self.monitor.is_stalled(&self.settings);
+            if progress == Progress::Stalled || stalled {
                 return Ok((Outcome::Stalled, iteration));
             }
             if progress == Progress::OutOfTime || budget.spent() {
@@ -281,7 +283,7 @@ impl Engine {
         for i in 0..self.state.x.len() {
             let (lo, hi) = problem.bounds_of(i, &self.state.x);
             moved |= lo != self.state.lo[i] || hi != self.state.hi[i];
-            (self.state.lo[i], self.state.hi[i]) = (lo, hi);
+            (self.state.lo[i], self.state.hi[i]) = (damped(self.state.lo[i], lo), damped(self.state.hi[i], hi));
         }
         moved
     }

@@ -33,7 +33,7 @@ impl SolverKind {
         match self {
             SolverKind::Bpp => 200,
             SolverKind::Pgs => 1000,
-            SolverKind::InteriorPoint => 100,
+            SolverKind::InteriorPoint => 400,
         }
     }
 

@@ -23,7 +23,7 @@
 //! or two steps. It fails on matrices that are not symmetric (refused) or clearly indefinite (stalls).
 
 use super::free_system::FreeSystem;
-use super::{require_positive_diagonal, Progress, Solver, State};
+use super::{damped, require_positive_diagonal, Progress, Solver, State};
 use crate::error::{refill, reserve, Error, Result, Status};
 use crate::linalg::Failure;
 use crate::problem::Problem;
@@ -171,7 +171,7 @@ impl Solver for Bpp {
         }
         self.kept.copy_from_slice(&self.sets);
         self.centre.copy_from_slice(&state.x);
-        self.epsilon = EPSILON_FIRST;
+        self.epsilon = if problem.has_live_bounds() { EPSILON_START } else { EPSILON_FIRST };
         self.first_attempt = true;
         self.factored = false;
         self.residual_energy = f64::INFINITY;
@@ -344,7 +344,7 @@ impl Bpp {
             for i in 0..self.x.len() {
                 let (lo, hi) = problem.bounds_of(i, &self.centre);
                 settled &= lo == self.lo[i] && hi == self.hi[i];
-                (self.lo[i], self.hi[i]) = (lo, hi);
+                (self.lo[i], self.hi[i]) = (damped(self.lo[i], lo), damped(self.hi[i], hi));
             }
         }
         // With almost no proximal term left, a residual that stays is one that no x removes.

@@ -88,3 +88,17 @@ fn require_positive_diagonal(problem: &Problem, solver: SolverKind) -> Result<()
         )),
     }
 }
+
+/// Share of the way that a friction bound moves towards the one at the new impulses: the whole way oscillates on
+/// contacts that share their load.
+const DAMPING: f64 = 0.7;
+
+/// A friction bound on its way from `old` to `new`; the last bits, and to or from infinity, it goes at once.
+pub(crate) fn damped(old: f64, new: f64) -> f64 {
+    let way = new - old;
+    if way.is_finite() && way.abs() > 1e-10 * (old.abs() + new.abs()) {
+        old + DAMPING * way
+    } else {
+        new
+    }
+}
