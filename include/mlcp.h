@@ -66,6 +66,8 @@ typedef enum {
     MLCP_SOLVER_KIND_PGS = 2,
     // Primal-dual interior point method (predictor-corrector, proximal): exact, for symmetric A.
     MLCP_SOLVER_KIND_INTERIOR_POINT = 15,
+    // Proximal semismooth Newton method on the dual, with exact line search: exact, for symmetric A.
+    MLCP_SOLVER_KIND_PROX_NEWTON = 16,
 } mlcp_solver_kind;
 
 // A measure of error. Numbers are part of the ABI.
@@ -506,6 +508,18 @@ mlcp_status mlcp_problem_measure(const mlcp_problem *problem,
                                  double *out_row_errors,
                                  size_t out_row_errors_len,
                                  double *out_total);
+
+// The solver with a short name such as "bpp", for tools.
+//
+// name: a NUL-terminated text. out_kind: receives an mlcp_solver_kind. Returns INVALID_VALUE for a name that is none.
+// Any thread; allocates nothing. Since 0.1.
+mlcp_status mlcp_solver_kind_from_name(const char *name, int32_t *out_kind);
+
+// Can this kind of solver treat this problem?
+//
+// kind: an mlcp_solver_kind. Returns MLCP_STATUS_OK if it can; UNSUPPORTED or NO_ENERGY with a sentence why not;
+// INVALID_VALUE for an unknown kind. Allocates the solver it asks. Since 0.1.
+mlcp_status mlcp_solver_supports(int32_t kind, const mlcp_problem *problem);
 
 // Create a solver.
 //

@@ -241,6 +241,11 @@ public:
     explicit operator bool() const noexcept { return handle_ != nullptr; }
     /// The C handle, still owned by this object.
     mlcp_solver *get() const noexcept { return handle_.get(); }
+    /// Can this kind of solver treat this problem? If not, mlcp_last_error() says why.
+    static bool supports(mlcp_solver_kind kind, const Problem &problem) noexcept
+    {
+        return mlcp_solver_supports(kind, problem.get()) == MLCP_STATUS_OK;
+    }
 
     Result set_settings(const mlcp_settings &settings)
     {

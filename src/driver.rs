@@ -25,6 +25,11 @@ pub struct Observation<'a> {
     pub w: &'a [f64],
 }
 
+/// Can this kind of solver treat this problem? If not, why?
+pub fn supports(kind: SolverKind, problem: &Problem) -> Result<()> {
+    build(kind).check(problem)
+}
+
 /// Called once per iteration; true stops the solve.
 pub type Observer<'a> = &'a mut dyn FnMut(&Observation<'_>) -> bool;
 

@@ -13,11 +13,14 @@ pub enum SolverKind {
     Pgs = 2,
     /// Primal-dual interior point method (predictor-corrector, proximal): exact, for symmetric A.
     InteriorPoint = 15,
+    /// Proximal semismooth Newton method on the dual, with exact line search: exact, for symmetric A.
+    ProxNewton = 16,
 }
 
 impl SolverKind {
     /// Every solver.
-    pub const ALL: [SolverKind; 3] = [SolverKind::Bpp, SolverKind::Pgs, SolverKind::InteriorPoint];
+    pub const ALL: [SolverKind; 4] =
+        [SolverKind::Bpp, SolverKind::Pgs, SolverKind::InteriorPoint, SolverKind::ProxNewton];
 
     /// The solver's short name, as tools print and read it.
     pub fn name(self) -> &'static str {
@@ -25,13 +28,14 @@ impl SolverKind {
             SolverKind::Bpp => "bpp",
             SolverKind::Pgs => "pgs",
             SolverKind::InteriorPoint => "ipm",
+            SolverKind::ProxNewton => "prox-newton",
         }
     }
 
     /// Iterations when the caller does not say.
     pub fn default_iterations(self) -> usize {
         match self {
-            SolverKind::Bpp => 200,
+            SolverKind::Bpp | SolverKind::ProxNewton => 200,
             SolverKind::Pgs => 1000,
             SolverKind::InteriorPoint => 400,
         }
@@ -41,7 +45,7 @@ impl SolverKind {
     /// measuring is all but free; a sweep does not, and measuring costs about as much as sweeping.
     pub fn default_check_interval(self) -> usize {
         match self {
-            SolverKind::Bpp | SolverKind::InteriorPoint => 1,
+            SolverKind::Bpp | SolverKind::InteriorPoint | SolverKind::ProxNewton => 1,
             SolverKind::Pgs => 32,
         }
     }
@@ -50,10 +54,15 @@ impl SolverKind {
     /// before an index set fits; sweeps that gained nothing over eight checks will not gain later.
     pub fn default_stall_window(self) -> usize {
         match self {
-            SolverKind::Bpp => 100,
+            SolverKind::Bpp | SolverKind::ProxNewton => 100,
             SolverKind::Pgs => 8,
             SolverKind::InteriorPoint => 20,
         }
+    }
+
+    /// The solver with this short name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|k| k.name() == name)
     }
 
     /// The solver with this ABI number.

@@ -176,6 +176,7 @@ pub extern "C" fn mlcp_solver_kind_name(kind: i32) -> *const c_char {
         Some(SolverKind::Bpp) => "bpp\0",
         Some(SolverKind::Pgs) => "pgs\0",
         Some(SolverKind::InteriorPoint) => "ipm\0",
+        Some(SolverKind::ProxNewton) => "prox-newton\0",
         None => "unknown\0",
     };
     text.as_ptr() as *const c_char

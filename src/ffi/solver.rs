@@ -4,10 +4,11 @@ use super::guard::{expect_len, guard, optional, optional_ref, out, remember, sli
 use super::handle::{Exclusive, Handle};
 use super::problem::{mlcp_problem, read};
 use super::types::{check_struct_size, mlcp_callback, mlcp_iteration, mlcp_report, mlcp_settings};
-use crate::driver::{Engine, Observation};
+use crate::driver::{supports, Engine, Observation};
 use crate::error::{Error, Result, Status};
-use crate::settings::Settings;
-use libc::c_void;
+use crate::settings::{Settings, SolverKind};
+use libc::{c_char, c_void};
+use std::ffi::CStr;
 
 /// A solver. It serves one thread at a time; use one per thread. Everything it reports is about its last solve.
 pub struct mlcp_solver(Handle<Inner>);
@@ -39,6 +40,40 @@ pub(super) unsafe fn destroy<H, T>(handle: *mut H, inside: impl Fn(&H) -> &Handl
             });
         }
     }
+}
+
+/// The solver with a short name such as "bpp", for tools.
+///
+/// name: a NUL-terminated text. out_kind: receives an mlcp_solver_kind. Returns INVALID_VALUE for a name that is none.
+/// Any thread; allocates nothing. Since 0.1.
+#[no_mangle]
+pub unsafe extern "C" fn mlcp_solver_kind_from_name(name: *const c_char, out_kind: *mut i32) -> Status {
+    guard(|| {
+        if name.is_null() {
+            return Err(Error::new(Status::NullArgument, format_args!("name is NULL")));
+        }
+        let out_kind = unsafe { out(out_kind, "out_kind") }?;
+        // SAFETY: the caller promises a final NUL.
+        let name = unsafe { CStr::from_ptr(name) }.to_str().unwrap_or("not UTF-8");
+        *out_kind = SolverKind::from_name(name).ok_or_else(|| {
+            Error::new(Status::InvalidValue, format_args!("name is \"{name}\", which names no solver"))
+        })? as i32;
+        Ok(())
+    })
+}
+
+/// Can this kind of solver treat this problem?
+///
+/// kind: an mlcp_solver_kind. Returns MLCP_STATUS_OK if it can; UNSUPPORTED or NO_ENERGY with a sentence why not;
+/// INVALID_VALUE for an unknown kind. Allocates the solver it asks. Since 0.1.
+#[no_mangle]
+pub unsafe extern "C" fn mlcp_solver_supports(kind: i32, problem: *const mlcp_problem) -> Status {
+    guard(|| {
+        let problem = unsafe { read(problem) }?;
+        let kind = SolverKind::from_number(kind)
+            .ok_or_else(|| Error::new(Status::InvalidValue, format_args!("kind is {kind}, which names no solver")))?;
+        supports(kind, &problem.problem)
+    })
 }
 
 /// Create a solver.

@@ -22,7 +22,7 @@
 //! It wins on small and medium problems, on stiff and badly scaled ones, and with a warm start, which usually needs one
 //! or two steps. It fails on matrices that are not symmetric (refused) or clearly indefinite (stalls).
 
-use super::free_system::FreeSystem;
+use super::proximal::{Proximal, Set, EPSILON_MAX, ROUND_OFF};
 use super::{damped, require_positive_diagonal, Progress, Solver, State};
 use crate::error::{refill, reserve, Error, Result, Status};
 use crate::linalg::Failure;
@@ -35,8 +35,6 @@ const EPSILON_FIRST: f64 = 1e-8;
 /// Where the homotopy begins when the first attempt cycles.
 const EPSILON_START: f64 = 1e-2;
 const EPSILON_MIN: f64 = 1e-9;
-/// At this weight a proximal problem is nearly diagonal; more would not help.
-const EPSILON_MAX: f64 = 100.0;
 /// Growth after a cycle.
 const GROW: f64 = 4.0;
 /// ε shrinks by the first factor after at most so many pivots.
@@ -47,38 +45,12 @@ const TRIES: usize = 1;
 const BLOW_UP: f64 = 1.5;
 /// Proximal steps with one factorisation.
 const REPEATS: usize = 8;
-/// Row violations below this fraction of the largest row are round-off.
-const ROUND_OFF: f64 = 1e-13;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Set {
-    Lower,
-    Free,
-    Upper,
-}
 
 #[derive(Default)]
 pub(super) struct Bpp {
-    system: FreeSystem,
-    sets: Vec<Set>,
+    prox: Proximal,
     /// Sets at the last proximal point.
     kept: Vec<Set>,
-    centre: Vec<f64>,
-    /// Bounds the pivots work with; coupled friction moves them between proximal steps.
-    lo: Vec<f64>,
-    hi: Vec<f64>,
-    /// ε D.
-    shift: Vec<f64>,
-    /// sqrt(a_ii).
-    root: Vec<f64>,
-    free: Vec<f64>,
-    /// Candidate impulses and their velocities.
-    x: Vec<f64>,
-    w: Vec<f64>,
-    scratch: Vec<f64>,
-    /// Violations up to this many √J are round-off.
-    tolerance: f64,
-    epsilon: f64,
     /// Has ε never had to grow?
     first_attempt: bool,
     /// Is the factorisation that of the current sets and ε?
@@ -137,41 +109,15 @@ impl Solver for Bpp {
     }
 
     fn reserve(&mut self, problem: &Problem) -> Result<()> {
-        let n = problem.len();
-        for v in self.rows() {
-            reserve(v, n)?;
-        }
-        reserve(&mut self.sets, n)?;
-        reserve(&mut self.kept, n)?;
-        reserve(&mut self.scratch, 6 * (problem.bodies() + 1))?;
-        self.system.reserve(problem)
+        reserve(&mut self.kept, problem.len())?;
+        self.prox.reserve(problem)
     }
 
     fn start(&mut self, problem: &Problem, state: &mut State, _: &Settings) -> Result<()> {
-        let n = problem.len();
-        for v in self.rows() {
-            refill(v, n, 0.0)?;
-        }
-        refill(&mut self.sets, n, Set::Free)?;
-        refill(&mut self.kept, n, Set::Free)?;
-        self.system.prepare(problem)?;
-        problem.bounds_at(&state.x, &mut self.lo, &mut self.hi);
-        for i in 0..n {
-            let a = problem.diagonal()[i];
-            self.root[i] = a.sqrt();
-            // Where the row alone would go.
-            let aim = state.x[i] - state.w[i] / a;
-            self.sets[i] = if aim <= self.lo[i] {
-                Set::Lower
-            } else if aim >= self.hi[i] {
-                Set::Upper
-            } else {
-                Set::Free
-            };
-        }
-        self.kept.copy_from_slice(&self.sets);
-        self.centre.copy_from_slice(&state.x);
-        self.epsilon = if problem.has_live_bounds() { EPSILON_START } else { EPSILON_FIRST };
+        let epsilon = if problem.has_live_bounds() { EPSILON_START } else { EPSILON_FIRST };
+        self.prox.start(problem, state, epsilon)?;
+        refill(&mut self.kept, problem.len(), Set::Free)?;
+        self.kept.copy_from_slice(&self.prox.sets);
         self.first_attempt = true;
         self.factored = false;
         self.residual_energy = f64::INFINITY;
@@ -182,7 +128,7 @@ impl Solver for Bpp {
 
     fn step(&mut self, problem: &Problem, state: &mut State, budget: &Budget) -> Result<Progress> {
         if !self.factored {
-            match self.factor(problem, budget)? {
+            match self.prox.factor(problem, budget)? {
                 Ok(()) => self.factored = true,
                 Err(Failure::OutOfTime(_)) => return Ok(Progress::OutOfTime),
                 Err(Failure::NotPositive(_)) => return Ok(Progress::Stalled),
@@ -191,27 +137,27 @@ impl Solver for Bpp {
         let mut proximal_steps = 0;
         let mut done = false;
         let infeasible = loop {
-            self.candidate(problem)?;
-            let infeasible = self.infeasible();
+            self.prox.candidate(problem)?;
+            let infeasible = self.prox.infeasible();
             if infeasible > 0 {
                 break infeasible;
             }
             proximal_steps += 1;
-            self.publish(problem, state, 0);
+            self.prox.publish(problem, state, 0);
             done = self.move_centre(problem);
             if done || proximal_steps == REPEATS || problem.has_live_bounds() {
                 break 0;
             }
         };
         if proximal_steps > 0 {
-            self.kept.copy_from_slice(&self.sets);
+            self.kept.copy_from_slice(&self.prox.sets);
             self.shrink();
             self.run = Run::new(0);
             // What the last candidate found infeasible is the next run's first move.
             self.pivot();
         } else {
-            self.publish(problem, state, infeasible);
-            if self.run.is_lost(infeasible, self.sets.len()) {
+            self.prox.publish(problem, state, infeasible);
+            if self.run.is_lost(infeasible, self.prox.sets.len()) {
                 self.grow();
                 self.run = Run::new(self.run.losses + 1);
             } else {
@@ -223,132 +169,37 @@ impl Solver for Bpp {
 }
 
 impl Bpp {
-    /// Every buffer with one number per row.
-    fn rows(&mut self) -> [&mut Vec<f64>; 8] {
-        let Bpp { centre, lo, hi, shift, root, free, x, w, .. } = self;
-        [centre, lo, hi, shift, root, free, x, w]
-    }
-
-    /// Factor the free rows' system, with a larger ε where noise makes the matrix indefinite. A matrix that is not
-    /// positive even so is no matrix of mechanics.
-    fn factor(&mut self, problem: &Problem, budget: &Budget) -> Result<std::result::Result<(), Failure>> {
-        loop {
-            for (shift, a) in self.shift.iter_mut().zip(problem.diagonal()) {
-                *shift = self.epsilon * a;
-            }
-            let sets = &self.sets;
-            let free = (0..sets.len()).filter(|&i| sets[i] == Set::Free);
-            match self.system.factor(problem, free, &self.shift, budget)? {
-                Err(Failure::NotPositive(_)) if self.epsilon < EPSILON_MAX => self.epsilon *= 10.0,
-                factored => return Ok(factored),
-            }
-        }
-    }
-
-    /// Solve for the free rows and find w = A x + b. Newton's correction is repeated while it gains digits: small ε
-    /// costs some on the body side.
-    fn candidate(&mut self, problem: &Problem) -> Result<()> {
-        for i in 0..self.x.len() {
-            self.x[i] = match self.sets[i] {
-                Set::Lower => self.lo[i],
-                Set::Free => self.centre[i],
-                Set::Upper => self.hi[i],
-            };
-        }
-        let mut last = f64::INFINITY;
-        loop {
-            problem.multiply(&self.x, &mut self.w, &mut self.scratch)?;
-            let residual = self.residual(problem);
-            if residual <= 0.1 * self.tolerance || residual >= 0.1 * last {
-                return Ok(());
-            }
-            last = residual;
-            let mut m = 0;
-            for i in 0..self.x.len() {
-                if self.sets[i] == Set::Free {
-                    self.free[m] = -self.regularised(i);
-                    m += 1;
-                }
-            }
-            self.system.solve(problem, &mut self.free[..m])?;
-            m = 0;
-            for i in 0..self.x.len() {
-                if self.sets[i] == Set::Free {
-                    self.x[i] += self.free[m];
-                    m += 1;
-                }
-            }
-        }
-    }
-
-    /// Velocity of row i with the proximal term.
-    #[inline]
-    fn regularised(&self, i: usize) -> f64 {
-        self.w[i] + self.shift[i] * (self.x[i] - self.centre[i])
-    }
-
-    /// Largest residual of a free row in √J, where rows of all units compare; sets the tolerance to go with it.
-    fn residual(&mut self, problem: &Problem) -> f64 {
-        let (mut residual, mut size) = (0.0f64, 0.0f64);
-        for i in 0..self.x.len() {
-            size = size.max((self.root[i] * self.x[i]).abs()).max((problem.b()[i] / self.root[i]).abs());
-            if self.sets[i] == Set::Free {
-                residual = residual.max(self.regularised(i).abs() / self.root[i]);
-            }
-        }
-        self.tolerance = ROUND_OFF * size;
-        residual
-    }
-
-    /// The set row i belongs to, going by the last candidate.
-    #[inline]
-    fn belongs(&self, i: usize) -> Set {
-        let root = self.root[i];
-        match self.sets[i] {
-            Set::Free if root * (self.lo[i] - self.x[i]) > self.tolerance => Set::Lower,
-            Set::Free if root * (self.x[i] - self.hi[i]) > self.tolerance => Set::Upper,
-            Set::Lower if self.lo[i] < self.hi[i] && -self.regularised(i) > self.tolerance * root => Set::Free,
-            Set::Upper if self.lo[i] < self.hi[i] && self.regularised(i) > self.tolerance * root => Set::Free,
-            set => set,
-        }
-    }
-
-    /// Rows that are not where they belong.
-    fn infeasible(&self) -> usize {
-        (0..self.sets.len()).filter(|&i| self.belongs(i) != self.sets[i]).count()
-    }
-
     /// Move every infeasible row.
     fn pivot(&mut self) {
-        for i in 0..self.sets.len() {
-            let set = self.belongs(i);
-            self.factored &= set == self.sets[i];
-            self.sets[i] = set;
+        for i in 0..self.prox.sets.len() {
+            let set = self.prox.belongs(i);
+            self.factored &= set == self.prox.sets[i];
+            self.prox.sets[i] = set;
         }
     }
 
     /// The candidate is a proximal point: make it the centre. True when nothing more is to be gained.
     fn move_centre(&mut self, problem: &Problem) -> bool {
         let (mut moved, mut size, mut residual) = (0.0, 0.0, 0.0);
-        for i in 0..self.x.len() {
+        for i in 0..self.prox.x.len() {
             let a = problem.diagonal()[i];
-            moved += a * (self.x[i] - self.centre[i]).powi(2);
-            size += a * self.x[i] * self.x[i];
-            if self.sets[i] == Set::Free {
-                residual += self.w[i] * self.w[i] / a;
+            moved += a * (self.prox.x[i] - self.prox.centre[i]).powi(2);
+            size += a * self.prox.x[i] * self.prox.x[i];
+            if self.prox.sets[i] == Set::Free {
+                residual += self.prox.w[i] * self.prox.w[i] / a;
             }
-            self.centre[i] = self.x[i].max(self.lo[i]).min(self.hi[i]);
+            self.prox.centre[i] = self.prox.x[i].max(self.prox.lo[i]).min(self.prox.hi[i]);
         }
         let mut settled = true;
         if problem.has_live_bounds() {
-            for i in 0..self.x.len() {
-                let (lo, hi) = problem.bounds_of(i, &self.centre);
-                settled &= lo == self.lo[i] && hi == self.hi[i];
-                (self.lo[i], self.hi[i]) = (damped(self.lo[i], lo), damped(self.hi[i], hi));
+            for i in 0..self.prox.x.len() {
+                let (lo, hi) = problem.bounds_of(i, &self.prox.centre);
+                settled &= lo == self.prox.lo[i] && hi == self.prox.hi[i];
+                (self.prox.lo[i], self.prox.hi[i]) = (damped(self.prox.lo[i], lo), damped(self.prox.hi[i], hi));
             }
         }
         // With almost no proximal term left, a residual that stays is one that no x removes.
-        let inconsistent = self.epsilon <= EPSILON_MIN && residual >= 0.98 * self.residual_energy;
+        let inconsistent = self.prox.epsilon <= EPSILON_MIN && residual >= 0.98 * self.residual_energy;
         self.residual_energy = residual;
         settled && (moved <= ROUND_OFF * ROUND_OFF * size || inconsistent)
     }
@@ -361,31 +212,18 @@ impl Bpp {
         }
         let pivots = self.run.pivots + 1;
         let factor = SHRINK.iter().find(|(most, _)| pivots <= *most).map_or(1.0, |(_, factor)| *factor);
-        let epsilon = (self.epsilon * factor).max(EPSILON_MIN);
-        self.factored &= epsilon == self.epsilon;
-        self.epsilon = epsilon;
+        let epsilon = (self.prox.epsilon * factor).max(EPSILON_MIN);
+        self.factored &= epsilon == self.prox.epsilon;
+        self.prox.epsilon = epsilon;
     }
 
     /// The pivots cycle: go back to the last proximal point's sets with a stronger proximal term.
     fn grow(&mut self) {
-        let next = if self.first_attempt { EPSILON_START } else { GROW * self.epsilon };
+        let next = if self.first_attempt { EPSILON_START } else { GROW * self.prox.epsilon };
         self.first_attempt = false;
-        self.epsilon = next.min(EPSILON_MAX).max(self.epsilon);
+        self.prox.epsilon = next.min(EPSILON_MAX).max(self.prox.epsilon);
         self.hold = 1;
-        self.sets.copy_from_slice(&self.kept);
+        self.prox.sets.copy_from_slice(&self.kept);
         self.factored = false;
-    }
-
-    /// Hand the candidate to the driver.
-    fn publish(&self, problem: &Problem, state: &mut State, infeasible: usize) {
-        let mut change = 0.0;
-        for i in 0..self.x.len() {
-            change += problem.diagonal()[i] * (self.x[i] - state.x[i]).powi(2);
-        }
-        state.change = 0.5 * change;
-        state.set_changes = infeasible;
-        state.x.copy_from_slice(&self.x);
-        state.w.copy_from_slice(&self.w);
-        state.w_is_exact = true;
     }
 }

@@ -9,6 +9,8 @@ mod bpp;
 mod free_system;
 mod interior_point;
 mod pgs;
+mod prox_newton;
+mod proximal;
 
 use crate::error::{Error, Result, Status};
 use crate::problem::Problem;
@@ -74,6 +76,7 @@ pub fn build(kind: SolverKind) -> Box<dyn Solver> {
     match kind {
         SolverKind::Bpp => Box::<bpp::Bpp>::default(),
         SolverKind::Pgs => Box::<pgs::Pgs>::default(),
+        SolverKind::ProxNewton => Box::<prox_newton::ProxNewton>::default(),
         SolverKind::InteriorPoint => Box::<interior_point::InteriorPoint>::default(),
     }
 }

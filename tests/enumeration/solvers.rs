@@ -137,6 +137,12 @@ fn bpp_matches_enumeration_on_body_rows() {
 }
 
 #[test]
+fn proximal_newton_matches_enumeration() {
+    sweep_matrices(SolverKind::ProxNewton, 0..4000);
+    sweep_rows(SolverKind::ProxNewton, 0..2000, &[1.0, 100.0, 1e6]);
+}
+
+#[test]
 fn interior_point_matches_enumeration() {
     sweep_matrices(SolverKind::InteriorPoint, 0..4000);
 }

@@ -2,7 +2,7 @@
 
 use super::fixture::*;
 use mlcp::ffi::*;
-use mlcp::Status;
+use mlcp::{SolverKind, Status};
 use std::ffi::{c_void, CStr};
 use std::ptr::{null, null_mut};
 
@@ -124,13 +124,10 @@ fn destroying_nothing_is_nothing() {
 fn names_are_known_or_unknown() {
     let text = |p| unsafe { CStr::from_ptr(p) }.to_str().unwrap();
     let names = |f: extern "C" fn(i32) -> *const libc::c_char, n: i32| (0..n).map(|k| text(f(k))).collect::<Vec<_>>();
-    for (f, first, count) in [
-        (mlcp_status_name as extern "C" fn(i32) -> *const libc::c_char, 0, 12),
-        (mlcp_outcome_name, 0, 6),
-        (mlcp_solver_kind_name, 1, 3),
-    ] {
-        let mut all = names(f, count);
-        all.drain(..first);
+    for (f, count) in
+        [(mlcp_status_name as extern "C" fn(i32) -> *const libc::c_char, 12), (mlcp_outcome_name, OUTCOMES)]
+    {
+        let all = names(f, count);
         assert!(all.iter().all(|n| !n.is_empty() && *n != "unknown"), "{all:?}");
         let distinct: std::collections::HashSet<_> = all.iter().collect();
         assert_eq!(distinct.len(), all.len());
@@ -139,8 +136,19 @@ fn names_are_known_or_unknown() {
         }
     }
     assert_eq!(text(mlcp_version()), env!("CARGO_PKG_VERSION"));
-    assert_eq!(text(mlcp_solver_kind_name(0)), "unknown");
+    for kind in SolverKind::ALL {
+        let (name, mut back) = (mlcp_solver_kind_name(kind as i32), 0);
+        assert_eq!(text(name), kind.name());
+        assert_eq!(unsafe { mlcp_solver_kind_from_name(name, &mut back) }, Status::Ok);
+        assert_eq!(back, kind as i32);
+    }
+    for number in [-1, 0, 1000, i32::MAX, i32::MIN] {
+        assert_eq!(text(mlcp_solver_kind_name(number)), "unknown", "{number}");
+    }
 }
+
+/// Outcomes are numbered from 0.
+const OUTCOMES: i32 = 6;
 
 /// Each thread has its own sentence; a thread without errors has an empty one.
 #[test]

@@ -144,12 +144,27 @@ pub fn rows() -> Vec<Row> {
         handles,
         settings_rows(),
         solve_rows(),
+        kind_rows(),
         answer_rows(),
         init_rows!("mlcp_settings_init", mlcp_settings_init, settings, "settings", mlcp_settings),
         init_rows!("mlcp_report_init", mlcp_report_init, report, "report", mlcp_report),
         init_rows!("mlcp_iteration_init", mlcp_iteration_init, iteration, "iteration", mlcp_iteration),
     ]
     .concat()
+}
+
+#[rustfmt::skip] // One row, one line.
+fn kind_rows() -> Vec<Row> {
+    const S: &str = "mlcp_solver_supports";
+    const K: &str = "mlcp_solver_kind_from_name";
+    vec![
+        (S, NullArgument, &["problem is NULL"], |_| unsafe { mlcp_solver_supports(1, null()) }),
+        (S, InvalidValue, &["kind is 77"], |f| unsafe { mlcp_solver_supports(77, f.p) }),
+        (S, Ok, &[], |f| unsafe { mlcp_solver_supports(1, f.p) }),
+        (K, NullArgument, &["name is NULL"], |f| unsafe { mlcp_solver_kind_from_name(null(), f.out.rows.as_mut_ptr()) }),
+        (K, NullArgument, &["out_kind is NULL"], |_| unsafe { mlcp_solver_kind_from_name(c"bpp".as_ptr(), null_mut()) }),
+        (K, InvalidValue, &["name is \"simplex\""], |f| unsafe { mlcp_solver_kind_from_name(c"simplex".as_ptr(), f.out.rows.as_mut_ptr()) }),
+    ]
 }
 
 #[rustfmt::skip] // One row, one line.

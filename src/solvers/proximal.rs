@@ -1,0 +1,196 @@
+//! The proximal problem that block pivots and the proximal Newton method share.
+//!
+//! For a centre c and a weight ε, the point `x` that solves the problem with `A + ε D` in place of A and
+//! `b - ε D c` in place of b, D = diag(A). It is unique, however redundant the rows, and equal to c at a solution of
+//! the problem itself. Given index sets, [`Proximal::candidate`] finds the x they stand for.
+
+use super::free_system::FreeSystem;
+use super::State;
+use crate::error::{refill, reserve, Result};
+use crate::linalg::Failure;
+use crate::problem::Problem;
+use crate::Budget;
+
+/// At this weight a proximal problem is nearly diagonal; more would not help.
+pub const EPSILON_MAX: f64 = 100.0;
+/// Row violations below this fraction of the largest row are round-off.
+pub const ROUND_OFF: f64 = 1e-13;
+
+/// Where a row is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Set {
+    /// At its lower bound.
+    Lower,
+    /// Between its bounds.
+    Free,
+    /// At its upper bound.
+    Upper,
+}
+
+#[derive(Default)]
+pub struct Proximal {
+    system: FreeSystem,
+    pub sets: Vec<Set>,
+    pub centre: Vec<f64>,
+    /// Bounds in force; block pivots move them with coupled friction.
+    pub lo: Vec<f64>,
+    pub hi: Vec<f64>,
+    /// ε D.
+    pub shift: Vec<f64>,
+    /// sqrt(a_ii).
+    root: Vec<f64>,
+    free: Vec<f64>,
+    /// Candidate impulses and their velocities.
+    pub x: Vec<f64>,
+    pub w: Vec<f64>,
+    pub scratch: Vec<f64>,
+    /// Violations up to this many √J are round-off.
+    tolerance: f64,
+    pub epsilon: f64,
+}
+
+impl Proximal {
+    pub fn reserve(&mut self, problem: &Problem) -> Result<()> {
+        for v in self.rows() {
+            reserve(v, problem.len())?;
+        }
+        reserve(&mut self.sets, problem.len())?;
+        reserve(&mut self.scratch, 6 * (problem.bodies() + 1))?;
+        self.system.reserve(problem)
+    }
+
+    /// Centre at the starting point, sets where each row alone would go.
+    pub fn start(&mut self, problem: &Problem, state: &State, epsilon: f64) -> Result<()> {
+        let n = problem.len();
+        for v in self.rows() {
+            refill(v, n, 0.0)?;
+        }
+        refill(&mut self.sets, n, Set::Free)?;
+        self.system.prepare(problem)?;
+        self.lo.copy_from_slice(&state.lo);
+        self.hi.copy_from_slice(&state.hi);
+        for i in 0..n {
+            let a = problem.diagonal()[i];
+            self.root[i] = a.sqrt();
+            let aim = state.x[i] - state.w[i] / a;
+            self.sets[i] = if aim <= self.lo[i] {
+                Set::Lower
+            } else if aim >= self.hi[i] {
+                Set::Upper
+            } else {
+                Set::Free
+            };
+        }
+        self.centre.copy_from_slice(&state.x);
+        self.epsilon = epsilon;
+        Ok(())
+    }
+
+    /// Every buffer with one number per row.
+    fn rows(&mut self) -> [&mut Vec<f64>; 8] {
+        let Proximal { centre, lo, hi, shift, root, free, x, w, .. } = self;
+        [centre, lo, hi, shift, root, free, x, w]
+    }
+
+    /// Factor the free rows' system, with a larger ε where noise makes the matrix indefinite. A matrix that is not
+    /// positive even so is no matrix of mechanics.
+    pub fn factor(&mut self, problem: &Problem, budget: &Budget) -> Result<std::result::Result<(), Failure>> {
+        loop {
+            for (shift, a) in self.shift.iter_mut().zip(problem.diagonal()) {
+                *shift = self.epsilon * a;
+            }
+            let sets = &self.sets;
+            let free = (0..sets.len()).filter(|&i| sets[i] == Set::Free);
+            match self.system.factor(problem, free, &self.shift, budget)? {
+                Err(Failure::NotPositive(_)) if self.epsilon < EPSILON_MAX => self.epsilon *= 10.0,
+                factored => return Ok(factored),
+            }
+        }
+    }
+
+    /// Solve for the free rows and find w = A x + b. Newton's correction is repeated while it gains digits: small ε
+    /// costs some on the body side.
+    pub fn candidate(&mut self, problem: &Problem) -> Result<()> {
+        for i in 0..self.x.len() {
+            self.x[i] = match self.sets[i] {
+                Set::Lower => self.lo[i],
+                Set::Free => self.centre[i],
+                Set::Upper => self.hi[i],
+            };
+        }
+        let mut last = f64::INFINITY;
+        loop {
+            problem.multiply(&self.x, &mut self.w, &mut self.scratch)?;
+            let residual = self.residual(problem);
+            if residual <= 0.1 * self.tolerance || residual >= 0.1 * last {
+                return Ok(());
+            }
+            last = residual;
+            let mut m = 0;
+            for i in 0..self.x.len() {
+                if self.sets[i] == Set::Free {
+                    self.free[m] = -self.regularised(i);
+                    m += 1;
+                }
+            }
+            self.system.solve(problem, &mut self.free[..m])?;
+            m = 0;
+            for i in 0..self.x.len() {
+                if self.sets[i] == Set::Free {
+                    self.x[i] += self.free[m];
+                    m += 1;
+                }
+            }
+        }
+    }
+
+    /// Velocity of row i with the proximal term.
+    #[inline]
+    pub fn regularised(&self, i: usize) -> f64 {
+        self.w[i] + self.shift[i] * (self.x[i] - self.centre[i])
+    }
+
+    /// Largest residual of a free row in √J, where rows of all units compare; sets the tolerance to go with it.
+    fn residual(&mut self, problem: &Problem) -> f64 {
+        let (mut residual, mut size) = (0.0f64, 0.0f64);
+        for i in 0..self.x.len() {
+            size = size.max((self.root[i] * self.x[i]).abs()).max((problem.b()[i] / self.root[i]).abs());
+            if self.sets[i] == Set::Free {
+                residual = residual.max(self.regularised(i).abs() / self.root[i]);
+            }
+        }
+        self.tolerance = ROUND_OFF * size;
+        residual
+    }
+
+    /// The set row i belongs to, going by the last candidate.
+    #[inline]
+    pub fn belongs(&self, i: usize) -> Set {
+        let root = self.root[i];
+        match self.sets[i] {
+            Set::Free if root * (self.lo[i] - self.x[i]) > self.tolerance => Set::Lower,
+            Set::Free if root * (self.x[i] - self.hi[i]) > self.tolerance => Set::Upper,
+            Set::Lower if self.lo[i] < self.hi[i] && -self.regularised(i) > self.tolerance * root => Set::Free,
+            Set::Upper if self.lo[i] < self.hi[i] && self.regularised(i) > self.tolerance * root => Set::Free,
+            set => set,
+        }
+    }
+
+    /// Rows that are not where they belong.
+    pub fn infeasible(&self) -> usize {
+        (0..self.sets.len()).filter(|&i| self.belongs(i) != self.sets[i]).count()
+    }
+
+    /// Hand the candidate to the driver.
+    pub fn publish(&self, problem: &Problem, state: &mut State, infeasible: usize) {
+        let mut change = 0.0;
+        for i in 0..self.x.len() {
+            change += problem.diagonal()[i] * (self.x[i] - state.x[i]).powi(2);
+        }
+        state.change = 0.5 * change;
+        state.set_changes = infeasible;
+        state.x.copy_from_slice(&self.x);
+        state.w.copy_from_slice(&self.w);
+        state.w_is_exact = true;
+    }
+}
