@@ -64,6 +64,10 @@ typedef enum {
     MLCP_SOLVER_KIND_BPP = 1,
     // Projected Gauss-Seidel, with relaxation: projected SOR.
     MLCP_SOLVER_KIND_PGS = 2,
+    // Semismooth Newton on the Fischer-Burmeister function: dense, A need not be symmetric nor its diagonal positive.
+    MLCP_SOLVER_KIND_FISCHER_NEWTON = 5,
+    // Semismooth Newton on the min map: dense, A need not be symmetric nor its diagonal positive.
+    MLCP_SOLVER_KIND_MIN_MAP_NEWTON = 6,
 } mlcp_solver_kind;
 
 // A measure of error. Numbers are part of the ABI.

@@ -11,17 +11,24 @@ pub enum SolverKind {
     Bpp = 1,
     /// Projected Gauss-Seidel, with relaxation: projected SOR.
     Pgs = 2,
+    /// Semismooth Newton on the Fischer-Burmeister function: dense, A need not be symmetric nor its diagonal positive.
+    FischerNewton = 5,
+    /// Semismooth Newton on the min map: dense, A need not be symmetric nor its diagonal positive.
+    MinMapNewton = 6,
 }
 
 impl SolverKind {
     /// Every solver.
-    pub const ALL: [SolverKind; 2] = [SolverKind::Bpp, SolverKind::Pgs];
+    pub const ALL: [SolverKind; 4] =
+        [SolverKind::Bpp, SolverKind::Pgs, SolverKind::FischerNewton, SolverKind::MinMapNewton];
 
     /// The solver's short name, as tools print and read it.
     pub fn name(self) -> &'static str {
         match self {
             SolverKind::Bpp => "bpp",
             SolverKind::Pgs => "pgs",
+            SolverKind::FischerNewton => "fischer-newton",
+            SolverKind::MinMapNewton => "minmap-newton",
         }
     }
 
@@ -30,6 +37,8 @@ impl SolverKind {
         match self {
             SolverKind::Bpp => 200,
             SolverKind::Pgs => 1000,
+            SolverKind::FischerNewton => 200,
+            SolverKind::MinMapNewton => 200,
         }
     }
 
@@ -39,6 +48,8 @@ impl SolverKind {
         match self {
             SolverKind::Bpp => 1,
             SolverKind::Pgs => 32,
+            SolverKind::FischerNewton => 1,
+            SolverKind::MinMapNewton => 1,
         }
     }
 
@@ -48,6 +59,8 @@ impl SolverKind {
         match self {
             SolverKind::Bpp => 100,
             SolverKind::Pgs => 8,
+            SolverKind::FischerNewton => 100,
+            SolverKind::MinMapNewton => 100,
         }
     }
 

@@ -175,6 +175,8 @@ pub extern "C" fn mlcp_solver_kind_name(kind: i32) -> *const c_char {
     let text: &str = match SolverKind::from_number(kind) {
         Some(SolverKind::Bpp) => "bpp\0",
         Some(SolverKind::Pgs) => "pgs\0",
+        Some(SolverKind::FischerNewton) => "fischer-newton\0",
+        Some(SolverKind::MinMapNewton) => "minmap-newton\0",
         None => "unknown\0",
     };
     text.as_ptr() as *const c_char

@@ -6,8 +6,12 @@
 //! `tests/solver_matrix.rs`; the compiler points at what is missing.
 
 mod bpp;
+mod fischer_newton;
 mod free_system;
+mod minmap_newton;
+mod newton;
 mod pgs;
+mod scaled;
 
 use crate::error::{Error, Result, Status};
 use crate::problem::Problem;
@@ -73,6 +77,8 @@ pub fn build(kind: SolverKind) -> Box<dyn Solver> {
     match kind {
         SolverKind::Bpp => Box::<bpp::Bpp>::default(),
         SolverKind::Pgs => Box::<pgs::Pgs>::default(),
+        SolverKind::FischerNewton => Box::<fischer_newton::FischerNewton>::default(),
+        SolverKind::MinMapNewton => Box::<minmap_newton::MinMapNewton>::default(),
     }
 }
 

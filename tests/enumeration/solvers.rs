@@ -12,8 +12,8 @@ use mlcp::{Engine, Measure, Outcome, Problem, Settings, SolverKind};
 /// matrix brings close to 1: 20 000 of them get to 1e-10 on the worst of these cases.
 fn tolerance(kind: SolverKind) -> f64 {
     match kind {
-        SolverKind::Bpp => 1e-12,
         SolverKind::Pgs => 1e-8,
+        _ => 1e-12,
     }
 }
 /// Agreement in x for definite A: the condition number of the generated matrices is below 1e4, so round-off reaches
