@@ -58,18 +58,6 @@ typedef enum {
     MLCP_STATUS_INTERNAL = 11,
 } mlcp_status;
 
-// The solvers. Numbers are part of the ABI; 0 is kept for an automatic choice.
-typedef enum {
-    // Block principal pivoting (Judice & Pires 1994) with an adaptive proximal term: exact, for symmetric A.
-    MLCP_SOLVER_KIND_BPP = 1,
-    // Projected Gauss-Seidel, with relaxation: projected SOR.
-    MLCP_SOLVER_KIND_PGS = 2,
-    // Primal-dual interior point method (predictor-corrector, proximal): exact, for symmetric A.
-    MLCP_SOLVER_KIND_INTERIOR_POINT = 15,
-    // Proximal semismooth Newton method on the dual, with exact line search: exact, for symmetric A.
-    MLCP_SOLVER_KIND_PROX_NEWTON = 16,
-} mlcp_solver_kind;
-
 // A measure of error. Numbers are part of the ABI.
 typedef enum {
     // Energy error of Enzenhoefer et al. 2019, in joules. Invariant to units and row scaling.
@@ -87,6 +75,22 @@ typedef enum {
     // Energy error with the exact effective mass 1/(A^-1)_ii in place of 1/a_ii; needs an invertible A.
     MLCP_MEASURE_ENERGY_EXACT_MASS = 6,
 } mlcp_measure;
+
+// The solvers. Numbers are part of the ABI; 0 is kept for an automatic choice.
+typedef enum {
+    // Block principal pivoting (Judice & Pires 1994) with an adaptive proximal term: exact, for symmetric A.
+    MLCP_SOLVER_KIND_BPP = 1,
+    // Projected Gauss-Seidel, with relaxation: projected SOR.
+    MLCP_SOLVER_KIND_PGS = 2,
+    // Semismooth Newton on the Fischer-Burmeister function: dense, A need not be symmetric nor its diagonal positive.
+    MLCP_SOLVER_KIND_FISCHER_NEWTON = 5,
+    // Semismooth Newton on the min map: dense, A need not be symmetric nor its diagonal positive.
+    MLCP_SOLVER_KIND_MIN_MAP_NEWTON = 6,
+    // Primal-dual interior point method (predictor-corrector, proximal): exact, for symmetric A.
+    MLCP_SOLVER_KIND_INTERIOR_POINT = 15,
+    // Proximal semismooth Newton method on the dual, with exact line search: exact, for symmetric A.
+    MLCP_SOLVER_KIND_PROX_NEWTON = 16,
+} mlcp_solver_kind;
 
 // How a solve ended. Numbers are part of the ABI.
 typedef enum {

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result, Status};
 use crate::metrics::Measure;
+use std::ffi::CStr;
 
 /// The solvers. Numbers are part of the ABI; 0 is kept for an automatic choice.
 #[repr(C)]
@@ -11,53 +12,67 @@ pub enum SolverKind {
     Bpp = 1,
     /// Projected Gauss-Seidel, with relaxation: projected SOR.
     Pgs = 2,
+    /// Semismooth Newton on the Fischer-Burmeister function: dense, A need not be symmetric nor its diagonal positive.
+    FischerNewton = 5,
+    /// Semismooth Newton on the min map: dense, A need not be symmetric nor its diagonal positive.
+    MinMapNewton = 6,
     /// Primal-dual interior point method (predictor-corrector, proximal): exact, for symmetric A.
     InteriorPoint = 15,
     /// Proximal semismooth Newton method on the dual, with exact line search: exact, for symmetric A.
     ProxNewton = 16,
 }
 
+/// What is known of a solver without building it.
+struct Profile {
+    kind: SolverKind,
+    /// The short name that tools print and read.
+    name: &'static CStr,
+    /// Iterations when the caller does not say.
+    iterations: usize,
+    /// Iterations between two measurements when the caller does not say. Pivots and Newton steps hold their exact w
+    /// and measuring is all but free; a sweep does not, and measuring costs about as much as sweeping.
+    interval: usize,
+    /// Measurements without progress that count as a stall when the caller does not say. Pivots may wander for long
+    /// before an index set fits; sweeps that gained nothing over eight checks will not gain later.
+    stall: usize,
+}
+
+/// One line per solver, in the order of [`SolverKind::ALL`].
+#[rustfmt::skip]
+const PROFILES: [Profile; 6] = [
+    Profile { kind: SolverKind::Bpp, name: c"bpp", iterations: 200, interval: 1, stall: 100 },
+    Profile { kind: SolverKind::Pgs, name: c"pgs", iterations: 1000, interval: 32, stall: 8 },
+    Profile { kind: SolverKind::FischerNewton, name: c"fischer-newton", iterations: 200, interval: 1, stall: 100 },
+    Profile { kind: SolverKind::MinMapNewton, name: c"minmap-newton", iterations: 200, interval: 1, stall: 100 },
+    Profile { kind: SolverKind::InteriorPoint, name: c"ipm", iterations: 400, interval: 1, stall: 20 },
+    Profile { kind: SolverKind::ProxNewton, name: c"prox-newton", iterations: 200, interval: 1, stall: 100 },
+];
+
 impl SolverKind {
     /// Every solver.
-    pub const ALL: [SolverKind; 4] =
-        [SolverKind::Bpp, SolverKind::Pgs, SolverKind::InteriorPoint, SolverKind::ProxNewton];
+    pub const ALL: [SolverKind; PROFILES.len()] = {
+        let mut all = [SolverKind::Bpp; PROFILES.len()];
+        let mut k = 0;
+        while k < all.len() {
+            all[k] = PROFILES[k].kind;
+            k += 1;
+        }
+        all
+    };
+
+    fn profile(self) -> &'static Profile {
+        // Every kind has a line; a test asks for all of them.
+        PROFILES.iter().find(|p| p.kind == self).unwrap_or(&PROFILES[0])
+    }
 
     /// The solver's short name, as tools print and read it.
     pub fn name(self) -> &'static str {
-        match self {
-            SolverKind::Bpp => "bpp",
-            SolverKind::Pgs => "pgs",
-            SolverKind::InteriorPoint => "ipm",
-            SolverKind::ProxNewton => "prox-newton",
-        }
+        self.c_name().to_str().unwrap_or("")
     }
 
-    /// Iterations when the caller does not say.
-    pub fn default_iterations(self) -> usize {
-        match self {
-            SolverKind::Bpp | SolverKind::ProxNewton => 200,
-            SolverKind::Pgs => 1000,
-            SolverKind::InteriorPoint => 400,
-        }
-    }
-
-    /// Iterations between two exact measurements when the caller does not say. A pivot holds its exact w and
-    /// measuring is all but free; a sweep does not, and measuring costs about as much as sweeping.
-    pub fn default_check_interval(self) -> usize {
-        match self {
-            SolverKind::Bpp | SolverKind::InteriorPoint | SolverKind::ProxNewton => 1,
-            SolverKind::Pgs => 32,
-        }
-    }
-
-    /// Measurements without progress that count as a stall when the caller does not say. Pivots may wander for long
-    /// before an index set fits; sweeps that gained nothing over eight checks will not gain later.
-    pub fn default_stall_window(self) -> usize {
-        match self {
-            SolverKind::Bpp | SolverKind::ProxNewton => 100,
-            SolverKind::Pgs => 8,
-            SolverKind::InteriorPoint => 20,
-        }
+    /// The same for C.
+    pub fn c_name(self) -> &'static CStr {
+        self.profile().name
     }
 
     /// The solver with this short name.
@@ -153,7 +168,7 @@ impl Settings {
     /// The iteration budget in force.
     pub fn iterations(&self) -> usize {
         if self.max_iterations == 0 {
-            self.solver.default_iterations()
+            self.solver.profile().iterations
         } else {
             self.max_iterations
         }
@@ -162,7 +177,7 @@ impl Settings {
     /// The stall window in force.
     pub fn stall_window(&self) -> usize {
         if self.stall_window == 0 {
-            self.solver.default_stall_window()
+            self.solver.profile().stall
         } else {
             self.stall_window
         }
@@ -171,7 +186,7 @@ impl Settings {
     /// The measuring interval in force.
     pub fn interval(&self) -> usize {
         if self.check_interval == 0 {
-            self.solver.default_check_interval()
+            self.solver.profile().interval
         } else {
             self.check_interval
         }

@@ -172,12 +172,5 @@ pub extern "C" fn mlcp_outcome_name(outcome: i32) -> *const c_char {
 /// Short name of an mlcp_solver_kind, such as "bpp"; "unknown" for any other number. Static text. Any thread. Since 0.1.
 #[no_mangle]
 pub extern "C" fn mlcp_solver_kind_name(kind: i32) -> *const c_char {
-    let text: &str = match SolverKind::from_number(kind) {
-        Some(SolverKind::Bpp) => "bpp\0",
-        Some(SolverKind::Pgs) => "pgs\0",
-        Some(SolverKind::InteriorPoint) => "ipm\0",
-        Some(SolverKind::ProxNewton) => "prox-newton\0",
-        None => "unknown\0",
-    };
-    text.as_ptr() as *const c_char
+    SolverKind::from_number(kind).map_or(c"unknown", SolverKind::c_name).as_ptr()
 }

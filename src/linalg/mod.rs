@@ -1,12 +1,14 @@
 //! Factorisations for the solvers. Nothing here knows about complementarity.
 //!
-//! Both factorisations keep their memory from one use to the next and look at the deadline while they work.
+//! All keep their memory from one use to the next; the Cholesky ones look at the deadline while they work.
 
 mod block_cholesky;
 mod dense_cholesky;
+mod dense_lu;
 
 pub use block_cholesky::{Block, BlockCholesky};
 pub use dense_cholesky::DenseCholesky;
+pub use dense_lu::DenseLu;
 
 /// Why a factorisation stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

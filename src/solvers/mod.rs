@@ -6,11 +6,15 @@
 //! `tests/solver_matrix.rs`; the compiler points at what is missing.
 
 mod bpp;
+mod fischer_newton;
 mod free_system;
 mod interior_point;
+mod minmap_newton;
+mod newton;
 mod pgs;
 mod prox_newton;
 mod proximal;
+mod scaled;
 
 use crate::error::{Error, Result, Status};
 use crate::problem::Problem;
@@ -78,6 +82,8 @@ pub fn build(kind: SolverKind) -> Box<dyn Solver> {
         SolverKind::Pgs => Box::<pgs::Pgs>::default(),
         SolverKind::ProxNewton => Box::<prox_newton::ProxNewton>::default(),
         SolverKind::InteriorPoint => Box::<interior_point::InteriorPoint>::default(),
+        SolverKind::FischerNewton => Box::<fischer_newton::FischerNewton>::default(),
+        SolverKind::MinMapNewton => Box::<minmap_newton::MinMapNewton>::default(),
     }
 }
 
