@@ -220,7 +220,7 @@ impl Engine {
         observer: &mut Option<Observer<'_>>,
     ) -> Result<(Outcome, usize)> {
         let (most, interval) = (self.settings.iterations(), self.settings.interval());
-        let moves_bounds = problem.has_live_bounds() && !self.solver.follows_friction();
+        let moves_bounds = problem.has_live_bounds() && !self.solver.follows_friction(problem);
         // Between measurements a look at the clock may cost as much as a small sweep.
         let always_timed = self.settings.time_limit > 0.0 || observer.is_some();
         let mut seconds = 0.0;

@@ -132,6 +132,15 @@ impl Friction {
         self.normal.get(i).filter(|&&f| f != NONE).map(|&f| f as usize)
     }
 
+    /// The coefficient of friction row `i`, 0 on other rows.
+    pub fn mu_of(&self, i: usize) -> f64 {
+        if self.normal_of(i).is_some() {
+            self.mu[i]
+        } else {
+            0.0
+        }
+    }
+
     pub(super) fn check_ready(&self) -> Result<()> {
         if self.is_set() && self.mode == FrictionMode::Frozen && self.frozen.is_empty() {
             Err(Error::new(

@@ -314,6 +314,14 @@ impl Problem {
         self.friction.is_live()
     }
 
+    /// Are friction bounds cones `|x_i| <= mu_i x_n` and nothing else: no caps, and normals that cannot pull?
+    pub fn has_plain_cones(&self) -> bool {
+        (0..self.len()).all(|i| match self.friction.normal_of(i) {
+            None => true,
+            Some(f) => self.lo[i] == f64::NEG_INFINITY && self.hi[i] == f64::INFINITY && self.lo[f] >= 0.0,
+        })
+    }
+
     /// Can the bounds be evaluated? Frozen friction needs its normals first.
     pub fn check_ready(&self) -> Result<()> {
         self.friction.check_ready()

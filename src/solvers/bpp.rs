@@ -104,7 +104,7 @@ impl Solver for Bpp {
         require_positive_diagonal(problem, SolverKind::Bpp)
     }
 
-    fn follows_friction(&self) -> bool {
+    fn follows_friction(&self, _: &Problem) -> bool {
         true
     }
 

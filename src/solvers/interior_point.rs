@@ -18,11 +18,16 @@
 //! aims at the μ the predictor promises and makes up for its second-order terms c, d. ρD keeps redundant joint rows
 //! solvable and vanishes from the fixed point, since it only weighs the step. Rows with lo = hi are left out.
 //!
+//! Coupled friction bounds move with x: then `x - lo = x + m x_n` and `hi - x = m x_n - x` with the normal impulse x_n,
+//! Newton's step knows it, and the system gains one entry per friction row, `m (P/(X-Lo) - Q/(Hi-X))` at the normal
+//! (`coupled_system.rs`). No outer iteration on the bounds is needed.
+//!
 //! Cost per iteration: one factorisation with every row, two solves, two or three products. It takes 10 to 40
 //! iterations whatever the number of contacts, and minds degeneracy least of all solvers here: it wins on redundant
 //! walls and piles. It cannot use a warm start well, and small easy problems are cheaper by pivots. It needs a
 //! symmetric A.
 
+use super::coupled_system::CoupledSystem;
 use super::free_system::FreeSystem;
 use super::{require_positive_diagonal, Progress, Solver, State};
 use crate::error::{refill, reserve, Error, Result, Status};
@@ -36,12 +41,22 @@ const RHO_START: f64 = 1e-6;
 const RHO_MIN: f64 = 1e-10;
 /// Part of the way to the boundary that a step may go.
 const BOUNDARY: f64 = 0.995;
+/// A coefficient of friction is at most this, in the units where both rows have the mass 1: rougher is no different.
+const ROUGHEST: f64 = 1e6;
 /// Complementarity this far below the starting one is round-off.
 const ROUND_OFF: f64 = 1e-26;
 
 #[derive(Default)]
 pub(super) struct InteriorPoint {
     system: FreeSystem,
+    coupled: CoupledSystem,
+    /// Do friction bounds move with x?
+    is_coupled: bool,
+    /// Rows that cannot move: lo = hi, or friction without roughness.
+    held: Vec<bool>,
+    /// Coefficient m of every coupled friction row, else 0, and E of the system.
+    reach: Vec<f64>,
+    tie: Vec<f64>,
     /// Multipliers of the bounds; 0 where a bound is absent.
     p: Vec<f64>,
     q: Vec<f64>,
@@ -69,11 +84,19 @@ impl Solver for InteriorPoint {
         require_positive_diagonal(problem, SolverKind::InteriorPoint)
     }
 
+    fn follows_friction(&self, problem: &Problem) -> bool {
+        problem.has_plain_cones()
+    }
+
     fn reserve(&mut self, problem: &Problem) -> Result<()> {
         for v in self.rows() {
             reserve(v, problem.len())?;
         }
         reserve(&mut self.scratch, 6 * (problem.bodies() + 1))?;
+        reserve(&mut self.held, problem.len())?;
+        if problem.has_live_bounds() && problem.has_plain_cones() {
+            return self.coupled.reserve(problem);
+        }
         self.system.reserve(problem)
     }
 
@@ -82,24 +105,21 @@ impl Solver for InteriorPoint {
         for v in self.rows() {
             refill(v, n, 0.0)?;
         }
-        self.system.prepare(problem)?;
+        refill(&mut self.held, n, false)?;
+        self.is_coupled = problem.has_live_bounds() && problem.has_plain_cones();
+        if !self.is_coupled {
+            self.system.prepare(problem)?;
+        }
         // A typical row's share of the energy that is to be found, in √J.
         let energy: f64 = (0..n).map(|i| state.w[i] * state.w[i] / problem.diagonal()[i]).sum();
         let size = (energy / n as f64).sqrt().max(f64::MIN_POSITIVE.sqrt());
         self.bounds = 0;
-        for i in 0..n {
-            let (lo, hi, x) = (state.lo[i], state.hi[i], &mut state.x[i]);
-            if lo == hi {
-                *x = lo;
-                continue;
-            }
-            // Inside the bounds by a typical impulse, or in the middle if there is no room for that.
-            let margin = (size / problem.diagonal()[i].sqrt()).min(0.5 * (hi - lo));
-            *x = x.max(lo + margin).min(hi - margin);
-            for (slack, multiplier) in [(*x - lo, &mut self.p[i]), (hi - *x, &mut self.q[i])] {
-                if slack.is_finite() {
-                    *multiplier = size * size / slack.max(f64::MIN_POSITIVE);
-                    self.bounds += 1;
+        // Normals first: friction rows start inside the cones they span.
+        for friction in [false, true] {
+            for i in 0..n {
+                let normal = problem.friction().normal_of(i).filter(|_| self.is_coupled);
+                if normal.is_some() == friction {
+                    self.place(problem, state, i, normal, size);
                 }
             }
         }
@@ -114,26 +134,32 @@ impl Solver for InteriorPoint {
         problem.multiply(&state.x, &mut state.w, &mut self.scratch)?;
         loop {
             for i in 0..n {
-                let (below, above) = (state.x[i] - state.lo[i], state.hi[i] - state.x[i]);
-                self.shift[i] = self.p[i] / below + self.q[i] / above + self.rho * problem.diagonal()[i];
+                let (below, above) = self.slack(problem, state, i);
+                let (p, q) = (self.p[i] / below, self.q[i] / above);
+                self.shift[i] = p + q + self.rho * problem.diagonal()[i];
+                self.tie[i] = self.reach[i] * (p - q);
             }
-            let free = (0..n).filter(|&i| state.lo[i] < state.hi[i]);
-            match self.system.factor(problem, free, &self.shift, budget)? {
+            let held = &self.held;
+            if self.is_coupled {
+                self.coupled.factor(problem, |i| !held[i], &self.shift, &self.tie)?;
+                break;
+            }
+            match self.system.factor(problem, (0..n).filter(|&i| !held[i]), &self.shift, budget)? {
                 Ok(()) => break,
                 Err(Failure::OutOfTime(_)) => return Ok(Progress::OutOfTime),
                 Err(Failure::NotPositive(_)) if self.rho < 1.0 => self.rho *= 100.0,
                 Err(Failure::NotPositive(_)) => return Ok(Progress::Stalled),
             }
         }
-        let mu = self.complementarity(state, 0.0);
+        let mu = self.complementarity(problem, state, 0.0);
         // Predictor: straight at the solution.
         self.direction(problem, state, 0.0, false)?;
-        let reach = self.longest_step(state);
-        let predicted = self.complementarity(state, reach);
+        let reach = self.longest_step(problem, state);
+        let predicted = self.complementarity(problem, state, reach);
         let sigma = if mu > 0.0 { (predicted / mu).powi(3).min(1.0) } else { 0.0 };
         // Corrector: with the predictor's own second-order terms.
         self.direction(problem, state, sigma * mu, true)?;
-        let length = (BOUNDARY.max(1.0 - mu / self.mu_start) * self.longest_step(state)).min(1.0);
+        let length = (BOUNDARY.max(1.0 - mu / self.mu_start) * self.longest_step(problem, state)).min(1.0);
         let mut change = 0.0;
         for i in 0..n {
             let dx = length * self.dx[i];
@@ -155,21 +181,73 @@ impl Solver for InteriorPoint {
 
 impl InteriorPoint {
     /// Every buffer with one number per row.
-    fn rows(&mut self) -> [&mut Vec<f64>; 9] {
-        let InteriorPoint { p, q, dx, dp, dq, shift, rhs, product, packed, .. } = self;
-        [p, q, dx, dp, dq, shift, rhs, product, packed]
+    fn rows(&mut self) -> [&mut Vec<f64>; 11] {
+        let InteriorPoint { p, q, dx, dp, dq, shift, rhs, product, packed, reach, tie, .. } = self;
+        [p, q, dx, dp, dq, shift, rhs, product, packed, reach, tie]
+    }
+
+    /// Start row i inside its bounds by a typical impulse, or in the middle if there is no room for that.
+    fn place(&mut self, problem: &Problem, state: &mut State, i: usize, normal: Option<usize>, size: f64) {
+        let (mut lo, mut hi) = (state.lo[i], state.hi[i]);
+        if let Some(f) = normal {
+            let roughest = ROUGHEST * (problem.diagonal()[f] / problem.diagonal()[i]).sqrt();
+            self.reach[i] = problem.friction().mu_of(i).min(roughest);
+            hi = self.reach[i] * state.x[f];
+            lo = -hi;
+        }
+        let x = &mut state.x[i];
+        if lo >= hi {
+            self.held[i] = true;
+            *x = lo;
+            return;
+        }
+        let margin = (size / problem.diagonal()[i].sqrt()).min(0.5 * (hi - lo));
+        *x = x.max(lo + margin).min(hi - margin);
+        for (slack, multiplier) in [(*x - lo, &mut self.p[i]), (hi - *x, &mut self.q[i])] {
+            if slack.is_finite() {
+                *multiplier = size * size / slack.max(f64::MIN_POSITIVE);
+                self.bounds += 1;
+            }
+        }
+    }
+
+    /// What row i has left below and above.
+    #[inline]
+    fn slack(&self, problem: &Problem, state: &State, i: usize) -> (f64, f64) {
+        match self.normal(problem, i) {
+            Some(f) => (self.reach[i] * state.x[f] + state.x[i], self.reach[i] * state.x[f] - state.x[i]),
+            None => (state.x[i] - state.lo[i], state.hi[i] - state.x[i]),
+        }
+    }
+
+    /// How the slacks of row i change along dx.
+    #[inline]
+    fn rate(&self, problem: &Problem, i: usize) -> (f64, f64) {
+        match self.normal(problem, i) {
+            Some(f) => (self.reach[i] * self.dx[f] + self.dx[i], self.reach[i] * self.dx[f] - self.dx[i]),
+            None => (self.dx[i], -self.dx[i]),
+        }
+    }
+
+    #[inline]
+    fn normal(&self, problem: &Problem, i: usize) -> Option<usize> {
+        if self.is_coupled {
+            problem.friction().normal_of(i)
+        } else {
+            None
+        }
     }
 
     /// Mean product of slack and multiplier after a step of this length.
-    fn complementarity(&self, state: &State, length: f64) -> f64 {
+    fn complementarity(&self, problem: &Problem, state: &State, length: f64) -> f64 {
         let mut sum = 0.0;
         for i in 0..state.x.len() {
-            let x = state.x[i] + length * self.dx[i];
+            let ((below, above), (d_below, d_above)) = (self.slack(problem, state, i), self.rate(problem, i));
             if self.p[i] > 0.0 {
-                sum += (self.p[i] + length * self.dp[i]) * (x - state.lo[i]);
+                sum += (self.p[i] + length * self.dp[i]) * (below + length * d_below);
             }
             if self.q[i] > 0.0 {
-                sum += (self.q[i] + length * self.dq[i]) * (state.hi[i] - x);
+                sum += (self.q[i] + length * self.dq[i]) * (above + length * d_above);
             }
         }
         if self.bounds == 0 {
@@ -185,27 +263,24 @@ impl InteriorPoint {
         let n = state.x.len();
         let share = if correct { 1.0 } else { 0.0 };
         for i in 0..n {
-            let (below, above) = (state.x[i] - state.lo[i], state.hi[i] - state.x[i]);
-            let (c, d) = (share * self.dx[i] * self.dp[i], -share * self.dx[i] * self.dq[i]);
+            let ((below, above), (d_below, d_above)) = (self.slack(problem, state, i), self.rate(problem, i));
+            let (c, d) = (share * d_below * self.dp[i], share * d_above * self.dq[i]);
             // Kept for the multipliers below: their targets over the slacks.
             self.dp[i] = if self.p[i] > 0.0 { (target - c) / below } else { 0.0 };
             self.dq[i] = if self.q[i] > 0.0 { (target - d) / above } else { 0.0 };
             self.rhs[i] = -state.w[i] + self.dp[i] - self.dq[i];
-            self.dx[i] = 0.0;
         }
+        self.dx.fill(0.0);
         // One refinement: the body side loses digits where the shift is small.
         for round in 0..2 {
-            let mut m = 0;
-            for i in (0..n).filter(|&i| state.lo[i] < state.hi[i]) {
-                let known = if round == 0 { 0.0 } else { self.product[i] + self.shift[i] * self.dx[i] };
-                self.packed[m] = self.rhs[i] - known;
-                m += 1;
+            for i in 0..n {
+                let tie = self.normal(problem, i).map_or(0.0, |f| self.tie[i] * self.dx[f]);
+                let known = if round == 0 { 0.0 } else { self.product[i] + self.shift[i] * self.dx[i] + tie };
+                self.packed[i] = if self.held[i] { 0.0 } else { self.rhs[i] - known };
             }
-            self.system.solve(problem, &mut self.packed[..m])?;
-            m = 0;
-            for i in (0..n).filter(|&i| state.lo[i] < state.hi[i]) {
-                self.dx[i] += self.packed[m];
-                m += 1;
+            self.solve(problem)?;
+            for i in (0..n).filter(|&i| !self.held[i]) {
+                self.dx[i] += self.packed[i];
             }
             if round == 0 {
                 problem.multiply(&self.dx, &mut self.product, &mut self.scratch)?;
@@ -215,19 +290,38 @@ impl InteriorPoint {
             }
         }
         for i in 0..n {
-            let (below, above) = (state.x[i] - state.lo[i], state.hi[i] - state.x[i]);
+            let ((below, above), (d_below, d_above)) = (self.slack(problem, state, i), self.rate(problem, i));
             if self.p[i] > 0.0 {
-                self.dp[i] -= self.p[i] + self.p[i] / below * self.dx[i];
+                self.dp[i] -= self.p[i] + self.p[i] / below * d_below;
             }
             if self.q[i] > 0.0 {
-                self.dq[i] -= self.q[i] - self.q[i] / above * self.dx[i];
+                self.dq[i] -= self.q[i] + self.q[i] / above * d_above;
             }
         }
         Ok(())
     }
 
+    /// Solve the factored system for `packed`, in place; held rows are not touched.
+    fn solve(&mut self, problem: &Problem) -> Result<()> {
+        if self.is_coupled {
+            return self.coupled.solve(problem, &self.tie, &mut self.packed);
+        }
+        // The other system wants its rows side by side.
+        let mut m = 0;
+        for i in (0..self.packed.len()).filter(|&i| !self.held[i]) {
+            self.packed[m] = self.packed[i];
+            m += 1;
+        }
+        self.system.solve(problem, &mut self.packed[..m])?;
+        for i in (0..self.packed.len()).rev().filter(|&i| !self.held[i]) {
+            m -= 1;
+            self.packed[i] = self.packed[m];
+        }
+        Ok(())
+    }
+
     /// Longest step, at most 1, that keeps slacks and multipliers non-negative.
-    fn longest_step(&self, state: &State) -> f64 {
+    fn longest_step(&self, problem: &Problem, state: &State) -> f64 {
         let mut longest: f64 = 1.0;
         let mut limit = |value: f64, rate: f64| {
             if rate < 0.0 {
@@ -235,12 +329,13 @@ impl InteriorPoint {
             }
         };
         for i in 0..state.x.len() {
+            let ((below, above), (d_below, d_above)) = (self.slack(problem, state, i), self.rate(problem, i));
             if self.p[i] > 0.0 {
-                limit(state.x[i] - state.lo[i], self.dx[i]);
+                limit(below, d_below);
                 limit(self.p[i], self.dp[i]);
             }
             if self.q[i] > 0.0 {
-                limit(state.hi[i] - state.x[i], -self.dx[i]);
+                limit(above, d_above);
                 limit(self.q[i], self.dq[i]);
             }
         }

@@ -6,6 +6,7 @@
 //! `tests/solver_matrix.rs`; the compiler points at what is missing.
 
 mod bpp;
+mod coupled_system;
 mod fischer_newton;
 mod free_system;
 mod interior_point;
@@ -59,7 +60,7 @@ pub trait Solver: Send {
 
     /// Does the solver move coupled friction bounds by itself? If not, the driver freezes them, and restarts the solver
     /// with new ones when it has solved for the old.
-    fn follows_friction(&self) -> bool {
+    fn follows_friction(&self, _: &Problem) -> bool {
         false
     }
 

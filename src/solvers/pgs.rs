@@ -34,7 +34,7 @@ impl Solver for Pgs {
         require_positive_diagonal(problem, SolverKind::Pgs)
     }
 
-    fn follows_friction(&self) -> bool {
+    fn follows_friction(&self, _: &Problem) -> bool {
         true
     }
 

@@ -8,7 +8,7 @@ use mlcp::{FrictionMode, Problem, SolverKind, Status, Triangle};
 /// The returned x solves the box problem whose bounds are those at x: nothing else is a solution of coupled friction.
 #[test]
 fn coupled_solutions_are_fixed_points() {
-    for kind in [SolverKind::Bpp, SolverKind::Pgs] {
+    for kind in [SolverKind::Bpp, SolverKind::Pgs, SolverKind::InteriorPoint] {
         let mut solver = engine(kind);
         for seed in 0..30 {
             let p = RowProblem::boxes(seed, 1 + seed as usize % 4, 2, [0.0, 0.3, 0.8][seed as usize % 3]);

@@ -1,0 +1,193 @@
+//! The linear system of an interior point step with coupled friction: `(A + S + E) x = r`.
+//!
+//! S is a positive diagonal; E ties each friction row to its normal row by one entry, so the system is not symmetric.
+//! Factored densely by LU, over the rows or, for Jacobian problems `A = K Kᵀ + C` with more rows than velocities, over
+//! the bodies: with `Γ = C + S + E`, which is inverted contact by contact,
+//!
+//! ```text
+//! (I + Kᵀ Γ⁻¹ K) u = Kᵀ Γ⁻¹ r,     x = Γ⁻¹ (r - K u)
+//! ```
+
+use crate::error::{refill, reserve, Result};
+use crate::linalg::DenseLu;
+use crate::problem::{Jacobian, Operator, Problem, Row};
+
+const NONE: u32 = u32::MAX;
+
+#[derive(Default)]
+pub(super) struct CoupledSystem {
+    lu: DenseLu,
+    on_bodies: bool,
+    /// The rows solved for, normals before the friction rows that hang on them, and the place of every row.
+    active: Vec<u32>,
+    position: Vec<u32>,
+    /// 1/Γ_ii of every row.
+    inverse_gamma: Vec<f64>,
+    u: Vec<f64>,
+    packed: Vec<f64>,
+}
+
+impl CoupledSystem {
+    pub fn reserve(&mut self, problem: &Problem) -> Result<()> {
+        let n = problem.len();
+        reserve(&mut self.active, n)?;
+        reserve(&mut self.position, n)?;
+        reserve(&mut self.inverse_gamma, n)?;
+        reserve(&mut self.packed, n)?;
+        reserve(&mut self.u, 6 * (problem.bodies() + 1))?;
+        self.lu.reserve(order(problem))
+    }
+
+    /// Factor for the rows in `active`; `shift` has S and `coupling` has E(i, normal of i) of every row.
+    pub fn factor(
+        &mut self,
+        problem: &Problem,
+        active: impl Fn(usize) -> bool,
+        shift: &[f64],
+        coupling: &[f64],
+    ) -> Result<()> {
+        let n = problem.len();
+        refill(&mut self.position, n, NONE)?;
+        self.active.clear();
+        for friction in [false, true] {
+            for i in (0..n).filter(|&i| active(i) && problem.friction().normal_of(i).is_some() == friction) {
+                self.position[i] = self.active.len() as u32;
+                self.active.push(i as u32);
+            }
+        }
+        self.on_bodies = on_bodies(problem);
+        match problem.operator() {
+            Operator::Jacobian(jacobian) if self.on_bodies => self.fill_bodies(problem, jacobian, shift, coupling)?,
+            _ => self.fill_rows(problem, shift, coupling)?,
+        }
+        self.lu.factor();
+        Ok(())
+    }
+
+    /// The normal row of friction row `i`, if both are solved for.
+    fn normal(&self, problem: &Problem, i: usize) -> Option<usize> {
+        problem.friction().normal_of(i).filter(|&f| self.position[f] != NONE)
+    }
+
+    fn fill_rows(&mut self, problem: &Problem, shift: &[f64], coupling: &[f64]) -> Result<()> {
+        let m = self.active.len();
+        let out = self.lu.matrix(m)?;
+        out.fill(0.0);
+        for (p, &i) in self.active.iter().enumerate() {
+            let i = i as usize;
+            match problem.operator() {
+                Operator::Dense(a) => {
+                    for (q, &j) in self.active.iter().enumerate() {
+                        out[q * m + p] = a.row(i)[j as usize];
+                    }
+                }
+                Operator::Csr(a) => {
+                    for (j, value) in a.row(i).filter(|&(j, _)| self.position[j] != NONE) {
+                        out[self.position[j] as usize * m + p] = value;
+                    }
+                }
+                Operator::Jacobian(a) => {
+                    for (q, &j) in self.active.iter().enumerate() {
+                        out[q * m + p] = a.entry(i, j as usize);
+                    }
+                }
+            }
+            out[p * m + p] += shift[i];
+            let normal = problem.friction().normal_of(i).filter(|&f| self.position[f] != NONE);
+            if let Some(f) = normal {
+                out[self.position[f] as usize * m + p] += coupling[i];
+            }
+        }
+        Ok(())
+    }
+
+    fn fill_bodies(&mut self, problem: &Problem, a: &Jacobian, shift: &[f64], coupling: &[f64]) -> Result<()> {
+        refill(&mut self.inverse_gamma, problem.len(), 0.0)?;
+        for &i in &self.active {
+            self.inverse_gamma[i as usize] = 1.0 / (a.compliance()[i as usize] + shift[i as usize]);
+        }
+        let m = 6 * a.bodies();
+        let out = self.lu.matrix(m)?;
+        out.fill(0.0);
+        for d in 0..m {
+            out[d * m + d] = 1.0;
+        }
+        for &i in &self.active {
+            let i = i as usize;
+            add_outer(out, m, &a.rows()[i], &a.rows()[i], self.inverse_gamma[i]);
+            let normal = problem.friction().normal_of(i).filter(|&f| self.position[f] != NONE);
+            if let Some(f) = normal {
+                let weight = -coupling[i] * self.inverse_gamma[i] * self.inverse_gamma[f];
+                add_outer(out, m, &a.rows()[i], &a.rows()[f], weight);
+            }
+        }
+        Ok(())
+    }
+
+    /// Solve in place, for the rows that are solved for; the others are left alone.
+    pub fn solve(&mut self, problem: &Problem, coupling: &[f64], x: &mut [f64]) -> Result<()> {
+        let m = self.active.len();
+        let Operator::Jacobian(a) = problem.operator() else {
+            return self.solve_rows(m, x);
+        };
+        if !self.on_bodies {
+            return self.solve_rows(m, x);
+        }
+        refill(&mut self.packed, x.len(), 0.0)?;
+        refill(&mut self.u, a.whitened_len(), 0.0)?;
+        // Γ⁻¹ r, normals first, and what it does to the bodies.
+        for k in 0..m {
+            let i = self.active[k] as usize;
+            let tie = self.normal(problem, i).map_or(0.0, |f| coupling[i] * self.packed[f]);
+            self.packed[i] = (x[i] - tie) * self.inverse_gamma[i];
+            a.rows()[i].add(self.packed[i], &mut self.u);
+        }
+        self.lu.solve(&mut self.u[..6 * a.bodies()]);
+        for k in 0..m {
+            let i = self.active[k] as usize;
+            let tie = self.normal(problem, i).map_or(0.0, |f| coupling[i] * x[f]);
+            x[i] = (x[i] - a.rows()[i].dot(&self.u) - tie) * self.inverse_gamma[i];
+        }
+        Ok(())
+    }
+
+    fn solve_rows(&mut self, m: usize, x: &mut [f64]) -> Result<()> {
+        refill(&mut self.packed, m, 0.0)?;
+        for (to, &i) in self.packed.iter_mut().zip(&self.active) {
+            *to = x[i as usize];
+        }
+        self.lu.solve(&mut self.packed);
+        for (from, &i) in self.packed.iter().zip(&self.active) {
+            x[i as usize] = *from;
+        }
+        Ok(())
+    }
+}
+
+fn on_bodies(problem: &Problem) -> bool {
+    problem.bodies() > 0 && 6 * problem.bodies() < problem.len()
+}
+
+/// Order of the system that is factored.
+fn order(problem: &Problem) -> usize {
+    if on_bodies(problem) {
+        6 * problem.bodies()
+    } else {
+        problem.len()
+    }
+}
+
+/// `out += weight · K_iᵀ K_j`, column-major of order m; the world's slot is left out.
+fn add_outer(out: &mut [f64], m: usize, row: &Row, other: &Row, weight: f64) {
+    for (s, &p) in row.body.iter().enumerate().filter(|(_, &p)| 6 * (p as usize) < m) {
+        for (t, &q) in other.body.iter().enumerate().filter(|(_, &q)| 6 * (q as usize) < m) {
+            for d in 0..6 {
+                let scaled = weight * other.k[6 * t + d];
+                let column = &mut out[(6 * q as usize + d) * m + 6 * p as usize..][..6];
+                for c in 0..6 {
+                    column[c] += row.k[6 * s + c] * scaled;
+                }
+            }
+        }
+    }
+}
