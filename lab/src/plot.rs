@@ -23,6 +23,8 @@ pub struct Trace {
     pub solver: &'static str,
     /// Every iterate.
     pub samples: Vec<Sample>,
+    /// Energy error in joules that counts as solved.
+    pub tolerance: f64,
 }
 
 /// Okabe and Ito's colours, which colour-blind readers can tell apart.
@@ -237,10 +239,17 @@ pub fn convergence(problem: &str, rows: usize, has_energy: bool, traces: &[Trace
     let mut body = String::new();
     text(&mut body, 20.0, 26.0, "start", 16, &format!("{problem}, {rows} rows"));
     for (i, (title, axis, value)) in measures.iter().enumerate() {
-        let (y, y_ticks) = decades(traces.iter().flat_map(|t| &t.samples).map(value));
+        // One problem has one scale, so the solvers share their tolerance; residuals in mixed units have none.
+        let tolerance = traces.first().map(|t| t.tolerance).filter(|t| has_energy && i == 0 && *t > 0.0);
+        let (y, y_ticks) = decades(traces.iter().flat_map(|t| &t.samples).map(value).chain(tolerance));
         let panel = Panel { left: 80.0 + pitch * i as f64, top: 70.0, width: panel_width, height: 300.0, x, y };
         let x_title = if is_log { "iteration (log scale)" } else { "iteration" };
         panel.axes(&mut body, &x_ticks, &y_ticks, [title, x_title, axis]);
+        if let Some(tolerance) = tolerance.map(f64::log10) {
+            let (from, to) = (panel.at(x.0, tolerance), panel.at(x.1, tolerance));
+            line(&mut body, from, to, "#888");
+            text(&mut body, to.0 - 4.0, to.1 - 4.0, "end", 11, "tolerance");
+        }
         for (style, trace) in traces.iter().enumerate() {
             let samples = thinned(&trace.samples);
             let across = |s: &Sample| if is_log { (1.0 + s.iteration as f64).log10() } else { s.iteration as f64 };
@@ -279,7 +288,7 @@ pub fn profile(rows: &[Row], solvers: &[&'static str], energy_rel: f64) -> Strin
         }
     }
     let widest = ratios.iter().flatten().copied().fold(0.3, f64::max) * 1.05;
-    let panel = Panel { left: 80.0, top: 70.0, width: 520.0, height: 320.0, x: (0.0, widest), y: (0.0, 1.0) };
+    let panel = Panel { left: 80.0, top: 70.0, width: 520.0, height: 320.0, x: (0.0, widest), y: (0.0, 1.04) };
     let within: &[u64] = if widest < 1.7 { &[1, 2, 5] } else { &[1] };
     let marks = (0..12).flat_map(|d| within.iter().map(move |m| m * 10u64.pow(d)));
     let x_ticks: Vec<(f64, String)> =

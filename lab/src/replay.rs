@@ -296,8 +296,9 @@ fn trace(task: &Task, settings: Settings) -> Option<Trace> {
     };
     let mut engine = Engine::new(settings).ok()?;
     // A refused problem has no curve; the table has said why.
-    engine.solve(problem, task.start.as_deref(), Some(&mut observer)).ok()?;
-    Some(Trace { solver: settings.solver.name(), samples })
+    let scale = engine.solve(problem, task.start.as_deref(), Some(&mut observer)).ok()?.energy_scale;
+    let tolerance = settings.relative_tolerance * scale * task.recorded.joules;
+    Some(Trace { solver: settings.solver.name(), samples, tolerance })
 }
 
 /// A problem's name as part of a file name: names come from files and may hold anything.
