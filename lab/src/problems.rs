@@ -256,7 +256,7 @@ impl Fields {
         }
         split_friction(&mut recorded)?;
         // The library's own checks see to the rest: matrix, NaN, bounds, friction rows.
-        let says = |e: mlcp::Error| format!("cannot be used: {e}");
+        let says = |e: mlcp::Error| in_file_terms(e.message());
         recorded.fill(Form::Csr, FrictionMode::Coupled).map_err(says)?;
         recorded.fill(Form::Jacobian, FrictionMode::Coupled).map_err(says)?;
         Ok(recorded)
@@ -313,6 +313,13 @@ impl Fields {
         let narrow = |(i, v): (usize, i64)| i32::try_from(v).map_err(|_| format!("{field}[{i}] is {v}, out of range"));
         wide.into_iter().enumerate().map(narrow).collect()
     }
+}
+
+/// A sentence of the library with its names of the matrix's arrays replaced by those in the file.
+fn in_file_terms(sentence: &str) -> String {
+    let names = [("row_start[", "A/indptr["), ("columns[", "A/indices["), ("values[", "A/data[")];
+    let named = names.iter().find_map(|(ours, theirs)| Some(format!("{theirs}{}", sentence.strip_prefix(ours)?)));
+    named.unwrap_or_else(|| sentence.to_string())
 }
 
 /// Turn the -mu, mu that friction rows have in place of bounds into coefficients.

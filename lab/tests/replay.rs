@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 const ENGINES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/engines.h5");
 
-/// Ten small problems with friction, from Bullet and ODE.
+/// Small problems of Bullet and ODE.
 const SMALL: &str = "*_n[12][0-9]";
 
 fn replay(file: &Path, more: &[&str]) -> Output {
@@ -104,7 +104,7 @@ fn every_form_start_and_friction_gives_the_same_rows() {
 
 #[test]
 fn forces_become_joules() {
-    // ODE's problem in forces; the same error in joules is dt² of it. dt = 0.02 s in chain5: see its meta.
+    // The same numbers read as forces and accelerations: joules are dt² of what they are as impulses and velocities.
     let one = |file: &Path| {
         let output = replay(file, &["--solver", "pgs", "--iterations", "1", "--tsv", "--repeats", "1"]);
         assert!(output.status.success(), "{}", stderr(&output));
@@ -265,9 +265,9 @@ fn problems_that_make_no_sense_are_named_by_field() {
         ("A/indptr[3] is 5000000000", Sample { indptr: vec![0, 2, 4, 5_000_000_000], ..sample() }),
         ("A/indptr ends with -1", Sample { indptr: vec![0, 2, 4, -1], ..sample() }),
         ("A/indices has 5 entries, expected 6", Sample { indptr: vec![0, 2, 4, 6], ..sample() }),
-        ("row_start", Sample { indptr: vec![0, 4, 2, 5], ..sample() }),
-        ("column", Sample { indices: vec![0, 1, 0, 7, 2], ..sample() }),
-        ("values[4]", Sample { data: vec![2.0, 1.0, 1.0, 2.0, f64::NAN], ..sample() }),
+        ("A/indptr[2] is 2", Sample { indptr: vec![0, 4, 2, 5], ..sample() }),
+        ("A/indices[3] is 7", Sample { indices: vec![0, 1, 0, 7, 2], ..sample() }),
+        ("A/data[4] is NaN", Sample { data: vec![2.0, 1.0, 1.0, 2.0, f64::NAN], ..sample() }),
         ("meta", Sample { meta: Some("{"), ..sample() }),
         ("dt", Sample { meta: Some(r#"{"units": "force", "dt": -1}"#), ..sample() }),
     ];
