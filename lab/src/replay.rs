@@ -1,0 +1,350 @@
+//! `mlcp-lab replay`: recorded problems, solved by any of the solvers, measured alike.
+
+use crate::plot::{self, Sample, Trace};
+use crate::problems::{Form, ProblemFile, Recorded};
+use crate::table::{self, Refused, Row, Solved, Table};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use mlcp::metrics::Point;
+use mlcp::{Engine, FrictionMode, Measure, Problem, Settings, SolverKind, Status};
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
+
+/// Pictures of convergence are drawn for this many problems; more would bury the reader.
+const MOST_PICTURES: usize = 6;
+
+/// How to read friction rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Friction {
+    /// Bounds evaluated once, at the normals of the recorded reference solution.
+    Frozen,
+    /// Bounds follow the iterate.
+    Coupled,
+}
+
+/// Where a solve starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Start {
+    /// At x = 0, moved into the bounds.
+    Cold,
+    /// At the engine's recorded warm start.
+    X0,
+    /// At the recorded reference solution.
+    Ref,
+}
+
+/// Solve recorded problems and print how wrong, how long, how many iterations.
+///
+/// Reads HDF5 files with groups /problems/<name>. One row per problem and solver, then a summary per solver. A
+/// solver that cannot treat a problem prints "unsupported" with the reason. Exit code 2 means that the file, a problem
+/// in it or an option is bad.
+#[derive(clap::Args)]
+pub struct Replay {
+    /// Problem file (HDF5)
+    file: PathBuf,
+    /// Only problems whose name matches this pattern, such as 'ode_wall*' (* any text, ? one character, [ab] a set)
+    #[arg(long, value_name = "GLOB", default_value = "*")]
+    problem: String,
+    /// Solvers, separated by commas, or all
+    #[arg(long, value_name = "NAME,…", default_value = "all", help = solver_help())]
+    solver: String,
+    /// How to read friction rows; without a recorded x_ref they are coupled
+    #[arg(long, value_enum, default_value = "frozen")]
+    friction: Friction,
+    /// Where to start; cold where the file has no such point
+    #[arg(long, value_enum, default_value = "cold")]
+    start: Start,
+    /// Solved when the energy error is at most this fraction of that at x = clamp(0)
+    #[arg(long, value_name = "FRACTION", default_value = "1e-9")]
+    energy_rel: f64,
+    /// Wall-clock budget of one solve in milliseconds; 0: none
+    #[arg(long, value_name = "T", default_value = "0")]
+    budget_ms: f64,
+    /// Iteration budget of one solve; 0: the solver's default
+    #[arg(long, value_name = "N", default_value = "0")]
+    iterations: usize,
+    /// How to hand over the matrix [default: jacobian where recorded, else csr]
+    #[arg(long, value_enum)]
+    form: Option<Form>,
+    /// Solve each problem this many times and print the least time; memory is taken in the first
+    #[arg(long, value_name = "K", default_value = "3", value_parser = clap::value_parser!(u32).range(1..))]
+    repeats: u32,
+    /// Tab-separated values with a header line; the summary goes to standard error
+    #[arg(long)]
+    tsv: bool,
+    /// Write SVG pictures into this folder: convergence of up to 6 problems, and a performance profile
+    #[arg(long, value_name = "DIR")]
+    plot: Option<PathBuf>,
+}
+
+fn solver_help() -> String {
+    format!("Solvers, separated by commas, or all: {}", known_solvers())
+}
+
+fn known_solvers() -> String {
+    SolverKind::ALL.map(SolverKind::name).join(", ")
+}
+
+/// A problem as it will be solved.
+struct Task {
+    recorded: Recorded,
+    problem: Problem,
+    start: Option<Vec<f64>>,
+}
+
+impl Replay {
+    /// Run the command; an error is one sentence.
+    pub fn run(&self) -> Result<(), String> {
+        let solvers = self.solvers()?;
+        let settings = self.settings()?;
+        let tasks = self.tasks()?;
+        if let Some(folder) = &self.plot {
+            std::fs::create_dir_all(folder).map_err(|e| format!("{}: cannot be made: {e}", folder.display()))?;
+        }
+        let rows = match self.solve_all(&tasks, &solvers, settings) {
+            // Whoever closes the pipe, such as head, has seen enough.
+            Err(Trouble::Output(e)) if e.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
+            Err(Trouble::Output(e)) => return Err(format!("standard output: {e}")),
+            Err(Trouble::Sentence(s)) => return Err(s),
+            Ok(rows) => rows,
+        };
+        match &self.plot {
+            Some(folder) => self.draw(folder, &tasks, &solvers, settings, &rows),
+            None => Ok(()),
+        }
+    }
+
+    fn solvers(&self) -> Result<Vec<SolverKind>, String> {
+        if self.solver == "all" {
+            return Ok(SolverKind::ALL.to_vec());
+        }
+        let mut solvers = Vec::new();
+        for name in self.solver.split(',').map(str::trim) {
+            let kind = SolverKind::ALL.into_iter().find(|k| k.name() == name);
+            let kind = kind.ok_or_else(|| format!("no solver is named '{name}'; known: {}, all", known_solvers()))?;
+            if !solvers.contains(&kind) {
+                solvers.push(kind);
+            }
+        }
+        Ok(solvers)
+    }
+
+    fn settings(&self) -> Result<Settings, String> {
+        let settings = Settings {
+            max_iterations: self.iterations,
+            time_limit: 1e-3 * self.budget_ms,
+            relative_tolerance: self.energy_rel,
+            // The relative error alone decides, so that "converged" and "solved" mean the same at any scale.
+            energy_tolerance: 0.0,
+            history_capacity: 0,
+            ..Settings::default()
+        };
+        match settings.validate() {
+            Ok(()) => Ok(settings),
+            Err(_) if !(self.budget_ms.is_finite() && self.budget_ms >= 0.0) => {
+                Err(format!("--budget-ms is {}, it must be finite and >= 0", self.budget_ms))
+            }
+            Err(_) => Err(format!("--energy-rel is {}, it must be finite and >= 0", self.energy_rel)),
+        }
+    }
+
+    /// Read everything first: a bad file is refused before an hour of solving, not after.
+    fn tasks(&self) -> Result<Vec<Task>, String> {
+        let pattern = glob::Pattern::new(&self.problem).map_err(|e| format!("--problem '{}': {e}", self.problem))?;
+        let file = ProblemFile::open(&self.file).map_err(|e| e.to_string())?;
+        let names: Vec<&String> = file.names().iter().filter(|n| pattern.matches(n)).collect();
+        if names.is_empty() {
+            return Err(format!(
+                "{}: no problem matches '{}' among {}",
+                self.file.display(),
+                self.problem,
+                file.names().len()
+            ));
+        }
+        let mut notes = Notes::default();
+        let mut tasks = Vec::new();
+        for name in names {
+            let recorded = file.read(name).map_err(|e| e.to_string())?;
+            tasks.push(self.task(recorded, &mut notes)?);
+        }
+        notes.print();
+        Ok(tasks)
+    }
+
+    fn task(&self, recorded: Recorded, notes: &mut Notes) -> Result<Task, String> {
+        let form = recorded.form(self.form);
+        if self.form.is_some_and(|wanted| wanted != form) {
+            notes.add(&recorded.name, "cannot be had in that form and are solved as csr");
+        }
+        let frozen = self.friction == Friction::Frozen;
+        if frozen && recorded.has_friction() && recorded.x_ref.is_none() {
+            notes.add(&recorded.name, "have no x_ref to freeze friction at and are solved with coupled friction");
+        }
+        let mode = if frozen && recorded.x_ref.is_some() { FrictionMode::Frozen } else { FrictionMode::Coupled };
+        let start = match self.start {
+            Start::Cold => None,
+            Start::X0 => recorded.x0.clone(),
+            Start::Ref => recorded.x_ref.clone(),
+        };
+        if self.start != Start::Cold && start.is_none() {
+            notes.add(&recorded.name, "have no such starting point and are started cold");
+        }
+        let problem = recorded
+            .fill(form, mode)
+            .map_err(|e| format!("{}: problem {}: {e}", self.file.display(), recorded.name))?;
+        Ok(Task { recorded, problem, start })
+    }
+
+    fn solve_all(&self, tasks: &[Task], solvers: &[SolverKind], settings: Settings) -> Result<Vec<Row>, Trouble> {
+        let longest = tasks.iter().map(|t| t.recorded.name.len()).max().unwrap_or(0);
+        let names: Vec<&'static str> = solvers.iter().map(|s| s.name()).collect();
+        let longest_solver = names.iter().map(|s| s.len()).max().unwrap_or(0);
+        let bar = progress(tasks.len() * solvers.len());
+        let mut table = Table::new(io::stdout(), self.tsv, longest, longest_solver)?;
+        let mut rows = Vec::new();
+        for task in tasks {
+            for &solver in solvers {
+                bar.set_message(format!("{} {}", solver.name(), task.recorded.name));
+                let row = Row {
+                    problem: task.recorded.name.clone(),
+                    n: task.recorded.rows(),
+                    solver: solver.name(),
+                    result: self.solve(task, Settings { solver, ..settings })?,
+                };
+                bar.suspend(|| table.row(&row))?;
+                rows.push(row);
+                bar.inc(1);
+            }
+        }
+        bar.finish_and_clear();
+        if self.tsv {
+            table::summary(&mut io::stderr(), &rows, &names, self.energy_rel)?;
+        } else {
+            let mut out = io::stdout();
+            writeln!(out)?;
+            table::summary(&mut out, &rows, &names, self.energy_rel)?;
+        }
+        Ok(rows)
+    }
+
+    fn solve(&self, task: &Task, settings: Settings) -> Result<Result<Solved, Refused>, Trouble> {
+        let mut engine = Engine::new(settings).map_err(|e| Trouble::Sentence(e.to_string()))?;
+        let mut best: Option<Solved> = None;
+        for _ in 0..self.repeats {
+            match engine.solve(&task.problem, task.start.as_deref(), None) {
+                Err(e) => {
+                    // A zero diagonal is one more thing that some solvers cannot treat.
+                    let status = if e.status() == Status::NoEnergy { Status::Unsupported } else { e.status() };
+                    return Ok(Err(Refused { kind: status.name(), sentence: e.message().to_string() }));
+                }
+                Ok(&report) => {
+                    if best.as_ref().is_none_or(|b| report.seconds < b.seconds) {
+                        best = Some(Solved { report, joules: task.recorded.joules, seconds: report.seconds });
+                    }
+                }
+            }
+        }
+        best.map(Ok).ok_or_else(|| Trouble::Sentence("--repeats must be at least 1".to_string()))
+    }
+
+    fn draw(
+        &self,
+        folder: &std::path::Path,
+        tasks: &[Task],
+        solvers: &[SolverKind],
+        settings: Settings,
+        rows: &[Row],
+    ) -> Result<(), String> {
+        let save = |name: &str, svg: String| {
+            let path = folder.join(name);
+            std::fs::write(&path, svg).map_err(|e| format!("{}: cannot be written: {e}", path.display()))
+        };
+        for task in tasks.iter().take(MOST_PICTURES) {
+            let traces: Vec<Trace> =
+                solvers.iter().filter_map(|&solver| trace(task, Settings { solver, ..settings })).collect();
+            let name = &task.recorded.name;
+            let picture = plot::convergence(name, task.recorded.rows(), task.problem.has_energy(), &traces);
+            save(&format!("convergence_{}.svg", file_name(name)), picture)?;
+        }
+        if tasks.len() > MOST_PICTURES {
+            eprintln!("note: convergence is drawn for the first {MOST_PICTURES} of {} problems", tasks.len());
+        }
+        let names: Vec<&'static str> = solvers.iter().map(|s| s.name()).collect();
+        save("profile.svg", plot::profile(rows, &names, self.energy_rel))
+    }
+}
+
+/// Solve once more, measuring every iterate: apart from the timed runs, since it costs a product with A each.
+fn trace(task: &Task, settings: Settings) -> Option<Trace> {
+    let problem = &task.problem;
+    let n = problem.len();
+    let (mut w, mut lo, mut hi, mut scratch) = (vec![0.0; n], vec![0.0; n], vec![0.0; n], Vec::new());
+    let mut samples = Vec::new();
+    let mut observer = |seen: &mlcp::driver::Observation<'_>| {
+        if problem.multiply(seen.x, &mut w, &mut scratch).is_err() {
+            return true;
+        }
+        problem.bounds_at(seen.x, &mut lo, &mut hi);
+        let at = Point { diagonal: problem.diagonal(), x: seen.x, w: &w, lo: &lo, hi: &hi };
+        let energy = if problem.has_energy() { Measure::Energy.total(&at) } else { f64::NAN };
+        samples.push(Sample {
+            iteration: seen.record.iteration,
+            energy: energy * task.recorded.joules,
+            fischer_burmeister: Measure::FischerBurmeister.total(&at),
+            natural: Measure::Natural.total(&at),
+        });
+        false
+    };
+    let mut engine = Engine::new(settings).ok()?;
+    // A refused problem has no curve; the table has said why.
+    let scale = engine.solve(problem, task.start.as_deref(), Some(&mut observer)).ok()?.energy_scale;
+    let tolerance = settings.relative_tolerance * scale * task.recorded.joules;
+    Some(Trace { solver: settings.solver.name(), samples, tolerance })
+}
+
+/// A problem's name as part of a file name: names come from files and may hold anything.
+fn file_name(name: &str) -> String {
+    let plain = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' };
+    name.chars().take(120).map(plain).collect()
+}
+
+fn progress(steps: usize) -> ProgressBar {
+    if !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::with_draw_target(Some(steps as u64), ProgressDrawTarget::stderr());
+    match ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}") {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}
+
+/// Why solving ended early.
+enum Trouble {
+    Output(io::Error),
+    Sentence(String),
+}
+
+impl From<io::Error> for Trouble {
+    fn from(e: io::Error) -> Self {
+        Trouble::Output(e)
+    }
+}
+
+/// What had to be done otherwise than asked, one line per kind and not one per problem.
+#[derive(Default)]
+struct Notes(Vec<(&'static str, usize, String)>);
+
+impl Notes {
+    fn add(&mut self, problem: &str, what: &'static str) {
+        match self.0.iter_mut().find(|n| n.0 == what) {
+            Some(note) => note.1 += 1,
+            None => self.0.push((what, 1, problem.to_string())),
+        }
+    }
+
+    fn print(&self) {
+        for (what, count, first) in &self.0 {
+            eprintln!("note: {count} problem(s), the first {first}, {what}");
+        }
+    }
+}
