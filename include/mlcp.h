@@ -64,6 +64,8 @@ typedef enum {
     MLCP_SOLVER_KIND_BPP = 1,
     // Projected Gauss-Seidel, with relaxation: projected SOR.
     MLCP_SOLVER_KIND_PGS = 2,
+    // Lemke's complementary pivoting: dense, A need not be symmetric nor its diagonal positive; tells rays.
+    MLCP_SOLVER_KIND_LEMKE = 4,
     // Semismooth Newton on the Fischer-Burmeister function: dense, A need not be symmetric nor its diagonal positive.
     MLCP_SOLVER_KIND_FISCHER_NEWTON = 5,
     // Semismooth Newton on the min map: dense, A need not be symmetric nor its diagonal positive.
@@ -102,6 +104,8 @@ typedef enum {
     MLCP_OUTCOME_TIME_LIMIT = 4,
     // The callback asked to stop.
     MLCP_OUTCOME_STOPPED = 5,
+    // The path of a complementary pivoting method ended in a ray: for monotone A there is no solution.
+    MLCP_OUTCOME_RAY = 6,
 } mlcp_outcome;
 
 // How friction bounds depend on normal impulses. Numbers are part of the ABI.

@@ -241,6 +241,9 @@ impl Engine {
             if progress == Progress::Stalled || (measured && self.monitor.is_stalled(&self.settings)) {
                 return Ok((Outcome::Stalled, iteration));
             }
+            if progress == Progress::Ray {
+                return Ok((Outcome::Ray, iteration));
+            }
             if progress == Progress::OutOfTime || budget.spent() {
                 self.measure_unless(measured, problem, iteration)?;
                 return Ok((Outcome::TimeLimit, iteration));

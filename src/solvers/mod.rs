@@ -8,6 +8,7 @@
 mod bpp;
 mod fischer_newton;
 mod free_system;
+mod lemke;
 mod minmap_newton;
 mod newton;
 mod pgs;
@@ -45,6 +46,8 @@ pub enum Progress {
     Continue,
     /// Another step would not change the iterate beyond round-off.
     Stalled,
+    /// The path of a complementary pivoting method ends in a ray: the method has no answer, often there is none.
+    Ray,
     /// The deadline passed inside the step; the iterate is the one before it.
     OutOfTime,
 }
@@ -77,6 +80,7 @@ pub fn build(kind: SolverKind) -> Box<dyn Solver> {
     match kind {
         SolverKind::Bpp => Box::<bpp::Bpp>::default(),
         SolverKind::Pgs => Box::<pgs::Pgs>::default(),
+        SolverKind::Lemke => Box::<lemke::Lemke>::default(),
         SolverKind::FischerNewton => Box::<fischer_newton::FischerNewton>::default(),
         SolverKind::MinMapNewton => Box::<minmap_newton::MinMapNewton>::default(),
     }
