@@ -64,6 +64,8 @@ typedef enum {
     MLCP_SOLVER_KIND_BPP = 1,
     // Projected Gauss-Seidel, with relaxation: projected SOR.
     MLCP_SOLVER_KIND_PGS = 2,
+    // Dantzig and Keller's principal pivoting, row by row: dense, for symmetric A.
+    MLCP_SOLVER_KIND_DANTZIG = 3,
     // Lemke's complementary pivoting: dense, A need not be symmetric nor its diagonal positive; tells rays.
     MLCP_SOLVER_KIND_LEMKE = 4,
     // Semismooth Newton on the Fischer-Burmeister function: dense, A need not be symmetric nor its diagonal positive.

@@ -11,6 +11,8 @@ pub enum SolverKind {
     Bpp = 1,
     /// Projected Gauss-Seidel, with relaxation: projected SOR.
     Pgs = 2,
+    /// Dantzig and Keller's principal pivoting, row by row: dense, for symmetric A.
+    Dantzig = 3,
     /// Lemke's complementary pivoting: dense, A need not be symmetric nor its diagonal positive; tells rays.
     Lemke = 4,
     /// Semismooth Newton on the Fischer-Burmeister function: dense, A need not be symmetric nor its diagonal positive.
@@ -21,14 +23,21 @@ pub enum SolverKind {
 
 impl SolverKind {
     /// Every solver.
-    pub const ALL: [SolverKind; 5] =
-        [SolverKind::Bpp, SolverKind::Pgs, SolverKind::Lemke, SolverKind::FischerNewton, SolverKind::MinMapNewton];
+    pub const ALL: [SolverKind; 6] = [
+        SolverKind::Bpp,
+        SolverKind::Pgs,
+        SolverKind::Dantzig,
+        SolverKind::Lemke,
+        SolverKind::FischerNewton,
+        SolverKind::MinMapNewton,
+    ];
 
     /// The solver's short name, as tools print and read it.
     pub fn name(self) -> &'static str {
         match self {
             SolverKind::Bpp => "bpp",
             SolverKind::Pgs => "pgs",
+            SolverKind::Dantzig => "dantzig",
             SolverKind::Lemke => "lemke",
             SolverKind::FischerNewton => "fischer-newton",
             SolverKind::MinMapNewton => "minmap-newton",
@@ -40,6 +49,7 @@ impl SolverKind {
         match self {
             SolverKind::Bpp => 200,
             SolverKind::Pgs => 1000,
+            SolverKind::Dantzig => 20_000,
             SolverKind::Lemke => 20_000,
             SolverKind::FischerNewton => 200,
             SolverKind::MinMapNewton => 200,
@@ -52,6 +62,7 @@ impl SolverKind {
         match self {
             SolverKind::Bpp => 1,
             SolverKind::Pgs => 32,
+            SolverKind::Dantzig => 16,
             SolverKind::Lemke => 64,
             SolverKind::FischerNewton => 1,
             SolverKind::MinMapNewton => 1,
@@ -64,6 +75,7 @@ impl SolverKind {
         match self {
             SolverKind::Bpp => 100,
             SolverKind::Pgs => 8,
+            SolverKind::Dantzig => 1000,
             SolverKind::Lemke => 1000,
             SolverKind::FischerNewton => 100,
             SolverKind::MinMapNewton => 100,

@@ -176,6 +176,7 @@ pub extern "C" fn mlcp_solver_kind_name(kind: i32) -> *const c_char {
     let text: &str = match SolverKind::from_number(kind) {
         Some(SolverKind::Bpp) => "bpp\0",
         Some(SolverKind::Pgs) => "pgs\0",
+        Some(SolverKind::Dantzig) => "dantzig\0",
         Some(SolverKind::Lemke) => "lemke\0",
         Some(SolverKind::FischerNewton) => "fischer-newton\0",
         Some(SolverKind::MinMapNewton) => "minmap-newton\0",

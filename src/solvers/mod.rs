@@ -6,6 +6,7 @@
 //! `tests/solver_matrix.rs`; the compiler points at what is missing.
 
 mod bpp;
+mod dantzig;
 mod fischer_newton;
 mod free_system;
 mod lemke;
@@ -80,6 +81,7 @@ pub fn build(kind: SolverKind) -> Box<dyn Solver> {
     match kind {
         SolverKind::Bpp => Box::<bpp::Bpp>::default(),
         SolverKind::Pgs => Box::<pgs::Pgs>::default(),
+        SolverKind::Dantzig => Box::<dantzig::Dantzig>::default(),
         SolverKind::Lemke => Box::<lemke::Lemke>::default(),
         SolverKind::FischerNewton => Box::<fischer_newton::FischerNewton>::default(),
         SolverKind::MinMapNewton => Box::<minmap_newton::MinMapNewton>::default(),

@@ -126,8 +126,8 @@ fn names_are_known_or_unknown() {
     let names = |f: extern "C" fn(i32) -> *const libc::c_char, n: i32| (0..n).map(|k| text(f(k))).collect::<Vec<_>>();
     for (f, first, count) in [
         (mlcp_status_name as extern "C" fn(i32) -> *const libc::c_char, 0, 12),
-        (mlcp_outcome_name, 0, 6),
-        (mlcp_solver_kind_name, 1, 3),
+        (mlcp_outcome_name, 0, 7),
+        (mlcp_solver_kind_name, 1, 7),
     ] {
         let mut all = names(f, count);
         all.drain(..first);
