@@ -248,6 +248,9 @@ impl Engine {
             if progress == Progress::Stalled || stalled {
                 return Ok((Outcome::Stalled, iteration));
             }
+            if progress == Progress::Ray {
+                return Ok((Outcome::Ray, iteration));
+            }
             if progress == Progress::OutOfTime || budget.spent() {
                 self.measure_unless(measured, problem, iteration)?;
                 return Ok((Outcome::TimeLimit, iteration));

@@ -22,6 +22,8 @@ pub enum Outcome {
     TimeLimit = 4,
     /// The callback asked to stop.
     Stopped = 5,
+    /// The path of a complementary pivoting method ended in a ray: for monotone A there is no solution.
+    Ray = 6,
 }
 
 impl Outcome {
@@ -34,6 +36,7 @@ impl Outcome {
             Outcome::IterationLimit => "iteration limit",
             Outcome::TimeLimit => "time limit",
             Outcome::Stopped => "stopped",
+            Outcome::Ray => "ray",
         }
     }
 }

@@ -12,6 +12,10 @@ pub enum SolverKind {
     Bpp = 1,
     /// Projected Gauss-Seidel, with relaxation: projected SOR.
     Pgs = 2,
+    /// Dantzig and Keller's principal pivoting, row by row: dense, for symmetric A.
+    Dantzig = 3,
+    /// Lemke's complementary pivoting: dense, A need not be symmetric nor its diagonal positive; tells rays.
+    Lemke = 4,
     /// Semismooth Newton on the Fischer-Burmeister function: dense, A need not be symmetric nor its diagonal positive.
     FischerNewton = 5,
     /// Semismooth Newton on the min map: dense, A need not be symmetric nor its diagonal positive.
@@ -39,9 +43,11 @@ struct Profile {
 
 /// One line per solver, in the order of [`SolverKind::ALL`].
 #[rustfmt::skip]
-const PROFILES: [Profile; 6] = [
+const PROFILES: [Profile; 8] = [
     Profile { kind: SolverKind::Bpp, name: c"bpp", iterations: 200, interval: 1, stall: 100 },
     Profile { kind: SolverKind::Pgs, name: c"pgs", iterations: 1000, interval: 32, stall: 8 },
+    Profile { kind: SolverKind::Dantzig, name: c"dantzig", iterations: 20_000, interval: 16, stall: 1000 },
+    Profile { kind: SolverKind::Lemke, name: c"lemke", iterations: 20_000, interval: 64, stall: 1000 },
     Profile { kind: SolverKind::FischerNewton, name: c"fischer-newton", iterations: 200, interval: 1, stall: 100 },
     Profile { kind: SolverKind::MinMapNewton, name: c"minmap-newton", iterations: 200, interval: 1, stall: 100 },
     Profile { kind: SolverKind::InteriorPoint, name: c"ipm", iterations: 400, interval: 1, stall: 20 },

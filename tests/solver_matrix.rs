@@ -114,6 +114,11 @@ fn no_solver_ends_above_its_start_or_lies() {
             for friction in [Friction::FrozenAtReference, Friction::Coupled] {
                 let problem = p.fill(form, friction);
                 for solver in SolverKind::ALL {
+                    // The dense solvers copy every form into the same matrix; large ones are looked at once.
+                    let copies = !matches!(solver, SolverKind::Bpp | SolverKind::Pgs);
+                    if copies && p.n > 200 && form != Form::Csr {
+                        continue;
+                    }
                     for iterations in [1, 7, 60] {
                         let mut engine =
                             Engine::new(Settings { max_iterations: iterations, ..settings(solver) }).unwrap();

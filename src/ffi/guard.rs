@@ -164,6 +164,7 @@ pub extern "C" fn mlcp_outcome_name(outcome: i32) -> *const c_char {
         o if o == Outcome::IterationLimit as i32 => "iteration limit\0",
         o if o == Outcome::TimeLimit as i32 => "time limit\0",
         o if o == Outcome::Stopped as i32 => "stopped\0",
+        o if o == Outcome::Ray as i32 => "ray\0",
         _ => "unknown\0",
     };
     text.as_ptr() as *const c_char

@@ -1,14 +1,16 @@
 //! Factorisations for the solvers. Nothing here knows about complementarity.
 //!
-//! All keep their memory from one use to the next; the Cholesky ones look at the deadline while they work.
+//! All keep their memory from one use to the next; those that may take long look at the deadline while they work.
 
 mod block_cholesky;
 mod dense_cholesky;
 mod dense_lu;
+mod growing_cholesky;
 
 pub use block_cholesky::{Block, BlockCholesky};
 pub use dense_cholesky::DenseCholesky;
 pub use dense_lu::DenseLu;
+pub use growing_cholesky::GrowingCholesky;
 
 /// Why a factorisation stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

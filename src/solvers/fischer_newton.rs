@@ -15,7 +15,7 @@
 //! fails where ½ψᵀψ has a local minimum that is no solution (only if A is not monotone), and stops short on problems
 //! without solutions. On large redundant problems it needs tens of factorisations, where pivoting needs a few.
 
-use super::newton::{fischer_burmeister, Newton};
+use super::newton::{fischer_burmeister, Newton, HALVINGS};
 use super::{Progress, Solver, State};
 use crate::error::Result;
 use crate::problem::Problem;
@@ -39,6 +39,6 @@ impl Solver for FischerNewton {
     }
 
     fn step(&mut self, _: &Problem, state: &mut State, budget: &Budget) -> Result<Progress> {
-        self.0.step(fischer_burmeister, state, budget)
+        self.0.step(fischer_burmeister, HALVINGS, state, budget)
     }
 }

@@ -22,6 +22,9 @@ use crate::problem::Problem;
 use crate::settings::Settings;
 use crate::Budget;
 
+/// A direction that needs a shorter step than 1/16 gives way to that of Fischer and Burmeister.
+const PATIENCE: i32 = 4;
+
 #[derive(Default)]
 pub(super) struct MinMapNewton(Newton);
 
@@ -39,7 +42,7 @@ impl Solver for MinMapNewton {
     }
 
     fn step(&mut self, _: &Problem, state: &mut State, budget: &Budget) -> Result<Progress> {
-        self.0.step(min_map, state, budget)
+        self.0.step(min_map, PATIENCE, state, budget)
     }
 }
 

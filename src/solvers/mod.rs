@@ -7,9 +7,11 @@
 
 mod bpp;
 mod coupled_system;
+mod dantzig;
 mod fischer_newton;
 mod free_system;
 mod interior_point;
+mod lemke;
 mod minmap_newton;
 mod newton;
 mod pgs;
@@ -49,6 +51,8 @@ pub enum Progress {
     Continue,
     /// Another step would not change the iterate beyond round-off.
     Stalled,
+    /// The path of a complementary pivoting method ends in a ray: the method has no answer, often there is none.
+    Ray,
     /// The deadline passed inside the step; the iterate is the one before it.
     OutOfTime,
 }
@@ -83,6 +87,8 @@ pub fn build(kind: SolverKind) -> Box<dyn Solver> {
         SolverKind::Pgs => Box::<pgs::Pgs>::default(),
         SolverKind::ProxNewton => Box::<prox_newton::ProxNewton>::default(),
         SolverKind::InteriorPoint => Box::<interior_point::InteriorPoint>::default(),
+        SolverKind::Dantzig => Box::<dantzig::Dantzig>::default(),
+        SolverKind::Lemke => Box::<lemke::Lemke>::default(),
         SolverKind::FischerNewton => Box::<fischer_newton::FischerNewton>::default(),
         SolverKind::MinMapNewton => Box::<minmap_newton::MinMapNewton>::default(),
     }

@@ -28,7 +28,7 @@ const EPSILON_SHORT: f64 = 1e-7;
 /// Armijo's share of the promised decrease.
 const SUFFICIENT: f64 = 1e-4;
 /// Halvings before a direction counts as failed; for the gradient, which always has some step, more.
-const HALVINGS: i32 = 12;
+pub(super) const HALVINGS: i32 = 12;
 const GRADIENT_HALVINGS: i32 = 60;
 /// Values the line search looks back on.
 const MEMORY: usize = 5;
@@ -87,8 +87,8 @@ impl Newton {
         Ok(())
     }
 
-    /// One Newton step of the function `row`, globalised.
-    pub fn step(&mut self, row: Row, state: &mut State, budget: &Budget) -> Result<Progress> {
+    /// One Newton step of the function `row`, globalised; its direction may be halved `patience` times.
+    pub fn step(&mut self, row: Row, patience: i32, state: &mut State, budget: &Budget) -> Result<Progress> {
         let bar = self.recent.iter().fold(0.0, |m: f64, v| m.max(*v));
         let mut moved = None;
         let first = self.epsilon;
@@ -98,10 +98,10 @@ impl Newton {
                 return Ok(Progress::OutOfTime);
             }
             // After a failure of the solver's own function, Fischer and Burmeister's, whose direction is one of descent.
-            let row = if tries == 1 || tries == 3 { fischer_burmeister } else { row };
-            self.linearise(row);
+            let own = tries % 2 == 0;
+            self.linearise(if own { row } else { fischer_burmeister });
             self.solve_newton()?;
-            moved = self.search(bar, HALVINGS, None);
+            moved = self.search(bar, if own { patience } else { HALVINGS }, None);
             tries += 1;
             if moved.is_none() && tries % 2 == 0 {
                 self.epsilon *= 100.0;
@@ -125,13 +125,12 @@ impl Newton {
         if moved.is_none() {
             return Ok(Progress::Stalled);
         }
-        let old = self.merit;
         std::mem::swap(&mut self.y, &mut self.next_y);
         std::mem::swap(&mut self.v, &mut self.next_v);
         self.merit = self.merit_at(&self.y, &self.v);
         self.recent.rotate_left(1);
         self.recent[MEMORY - 1] = self.merit;
-        if !self.scaled.publish(&self.y, state) || self.merit == old {
+        if !self.scaled.publish(&self.y, state) {
             return Ok(Progress::Stalled);
         }
         Ok(if self.merit == 0.0 { Progress::Stalled } else { Progress::Continue })

@@ -81,7 +81,7 @@ impl Scaled {
         }
     }
 
-    /// Hand y to the driver, who finds the exact w. An iterate that overflowed is not handed over: false.
+    /// Hand y, moved into its bounds, to the driver, who finds the exact w. An iterate that overflowed is not handed over: false.
     pub fn publish(&self, y: &[f64], state: &mut State) -> bool {
         if !y.iter().zip(&self.d).all(|(y, d)| (y * d).is_finite()) {
             return false;
@@ -89,8 +89,8 @@ impl Scaled {
         let mut change = 0.0;
         state.set_changes = 0;
         for i in 0..y.len() {
-            let (new, old) = (self.d[i] * y[i], state.x[i]);
-            change += (y[i] - old / self.d[i]).powi(2);
+            let (new, old) = ((self.d[i] * y[i]).max(state.lo[i]).min(state.hi[i]), state.x[i]);
+            change += ((new - old) / self.d[i]).powi(2);
             let is_free = |x: f64| x > state.lo[i] && x < state.hi[i];
             state.set_changes += usize::from(is_free(new) != is_free(old));
             state.x[i] = new;
