@@ -64,6 +64,22 @@ typedef enum {
     MLCP_SOLVER_KIND_BPP = 1,
     // Projected Gauss-Seidel, with relaxation: projected SOR.
     MLCP_SOLVER_KIND_PGS = 2,
+    // Projected Jacobi with a safe relaxation.
+    MLCP_SOLVER_KIND_JACOBI = 7,
+    // Symmetric projected Gauss-Seidel: a sweep forward and one backward.
+    MLCP_SOLVER_KIND_SYMMETRIC_PGS = 8,
+    // Gauss-Seidel by contact: a normal row and its friction rows are solved together.
+    MLCP_SOLVER_KIND_BLOCK_PGS = 9,
+    // Spectral projected gradient (Birgin, Martinez, Raydan 2000), for symmetric A.
+    MLCP_SOLVER_KIND_SPG = 10,
+    // Accelerated projected gradient (Mazhar et al. 2015), for symmetric A.
+    MLCP_SOLVER_KIND_APGD = 11,
+    // Nonsmooth nonlinear conjugate gradients on Gauss-Seidel sweeps (Silcowitz-Hansen et al. 2010).
+    MLCP_SOLVER_KIND_NNCG = 12,
+    // Gradient projection with MINRES on the free rows (Heyn 2013), for symmetric A.
+    MLCP_SOLVER_KIND_GP_MINRES = 13,
+    // Gauss-Seidel sweeps with subspace minimisation (Silcowitz-Hansen et al. 2010), for symmetric A.
+    MLCP_SOLVER_KIND_PGS_SM = 14,
 } mlcp_solver_kind;
 
 // A measure of error. Numbers are part of the ABI.

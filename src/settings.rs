@@ -11,17 +11,52 @@ pub enum SolverKind {
     Bpp = 1,
     /// Projected Gauss-Seidel, with relaxation: projected SOR.
     Pgs = 2,
+    /// Projected Jacobi with a safe relaxation.
+    Jacobi = 7,
+    /// Symmetric projected Gauss-Seidel: a sweep forward and one backward.
+    SymmetricPgs = 8,
+    /// Gauss-Seidel by contact: a normal row and its friction rows are solved together.
+    BlockPgs = 9,
+    /// Spectral projected gradient (Birgin, Martinez, Raydan 2000), for symmetric A.
+    Spg = 10,
+    /// Accelerated projected gradient (Mazhar et al. 2015), for symmetric A.
+    Apgd = 11,
+    /// Nonsmooth nonlinear conjugate gradients on Gauss-Seidel sweeps (Silcowitz-Hansen et al. 2010).
+    Nncg = 12,
+    /// Gradient projection with MINRES on the free rows (Heyn 2013), for symmetric A.
+    GpMinres = 13,
+    /// Gauss-Seidel sweeps with subspace minimisation (Silcowitz-Hansen et al. 2010), for symmetric A.
+    PgsSm = 14,
 }
 
 impl SolverKind {
     /// Every solver.
-    pub const ALL: [SolverKind; 2] = [SolverKind::Bpp, SolverKind::Pgs];
+    pub const ALL: [SolverKind; 10] = [
+        SolverKind::Bpp,
+        SolverKind::Pgs,
+        SolverKind::Jacobi,
+        SolverKind::SymmetricPgs,
+        SolverKind::BlockPgs,
+        SolverKind::Spg,
+        SolverKind::Apgd,
+        SolverKind::Nncg,
+        SolverKind::GpMinres,
+        SolverKind::PgsSm,
+    ];
 
     /// The solver's short name, as tools print and read it.
     pub fn name(self) -> &'static str {
         match self {
             SolverKind::Bpp => "bpp",
             SolverKind::Pgs => "pgs",
+            SolverKind::Jacobi => "jacobi",
+            SolverKind::SymmetricPgs => "sgs",
+            SolverKind::BlockPgs => "block-pgs",
+            SolverKind::Spg => "spg",
+            SolverKind::Apgd => "apgd",
+            SolverKind::Nncg => "nncg",
+            SolverKind::GpMinres => "gp-minres",
+            SolverKind::PgsSm => "pgs-sm",
         }
     }
 
@@ -30,6 +65,14 @@ impl SolverKind {
         match self {
             SolverKind::Bpp => 200,
             SolverKind::Pgs => 1000,
+            SolverKind::SymmetricPgs => 1000,
+            SolverKind::BlockPgs => 1000,
+            SolverKind::Jacobi => 1000,
+            SolverKind::Spg => 1000,
+            SolverKind::Apgd => 1000,
+            SolverKind::Nncg => 1000,
+            SolverKind::GpMinres => 1000,
+            SolverKind::PgsSm => 1000,
         }
     }
 
@@ -39,6 +82,14 @@ impl SolverKind {
         match self {
             SolverKind::Bpp => 1,
             SolverKind::Pgs => 32,
+            SolverKind::SymmetricPgs => 16,
+            SolverKind::BlockPgs => 32,
+            SolverKind::Jacobi => 32,
+            SolverKind::Spg => 16,
+            SolverKind::Apgd => 16,
+            SolverKind::Nncg => 16,
+            SolverKind::GpMinres => 1,
+            SolverKind::PgsSm => 1,
         }
     }
 
@@ -48,6 +99,14 @@ impl SolverKind {
         match self {
             SolverKind::Bpp => 100,
             SolverKind::Pgs => 8,
+            SolverKind::SymmetricPgs => 16,
+            SolverKind::BlockPgs => 8,
+            SolverKind::Jacobi => 8,
+            SolverKind::Spg => 16,
+            SolverKind::Apgd => 16,
+            SolverKind::Nncg => 16,
+            SolverKind::GpMinres => 50,
+            SolverKind::PgsSm => 50,
         }
     }
 

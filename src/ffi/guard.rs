@@ -175,6 +175,14 @@ pub extern "C" fn mlcp_solver_kind_name(kind: i32) -> *const c_char {
     let text: &str = match SolverKind::from_number(kind) {
         Some(SolverKind::Bpp) => "bpp\0",
         Some(SolverKind::Pgs) => "pgs\0",
+        Some(SolverKind::SymmetricPgs) => "sgs\0",
+        Some(SolverKind::BlockPgs) => "block-pgs\0",
+        Some(SolverKind::Jacobi) => "jacobi\0",
+        Some(SolverKind::Spg) => "spg\0",
+        Some(SolverKind::Apgd) => "apgd\0",
+        Some(SolverKind::Nncg) => "nncg\0",
+        Some(SolverKind::GpMinres) => "gp-minres\0",
+        Some(SolverKind::PgsSm) => "pgs-sm\0",
         None => "unknown\0",
     };
     text.as_ptr() as *const c_char

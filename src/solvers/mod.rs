@@ -5,9 +5,19 @@
 //! for all of them alike. To add one: a file here, a line in [`build`] and in [`SolverKind`], a row in
 //! `tests/solver_matrix.rs`; the compiler points at what is missing.
 
+mod apgd;
+mod block_pgs;
+mod box_qp;
 mod bpp;
 mod free_system;
+mod gp_minres;
+mod jacobi;
+mod nncg;
 mod pgs;
+mod pgs_sm;
+mod spg;
+mod sweep;
+mod symmetric_pgs;
 
 use crate::error::{Error, Result, Status};
 use crate::problem::Problem;
@@ -73,6 +83,14 @@ pub fn build(kind: SolverKind) -> Box<dyn Solver> {
     match kind {
         SolverKind::Bpp => Box::<bpp::Bpp>::default(),
         SolverKind::Pgs => Box::<pgs::Pgs>::default(),
+        SolverKind::SymmetricPgs => Box::<symmetric_pgs::SymmetricPgs>::default(),
+        SolverKind::BlockPgs => Box::<block_pgs::BlockPgs>::default(),
+        SolverKind::Jacobi => Box::<jacobi::Jacobi>::default(),
+        SolverKind::Spg => Box::<spg::Spg>::default(),
+        SolverKind::Apgd => Box::<apgd::Apgd>::default(),
+        SolverKind::Nncg => Box::<nncg::Nncg>::default(),
+        SolverKind::GpMinres => Box::<gp_minres::GpMinres>::default(),
+        SolverKind::PgsSm => Box::<pgs_sm::PgsSm>::default(),
     }
 }
 

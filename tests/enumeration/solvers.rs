@@ -13,7 +13,7 @@ use mlcp::{Engine, Measure, Outcome, Problem, Settings, SolverKind};
 fn tolerance(kind: SolverKind) -> f64 {
     match kind {
         SolverKind::Bpp => 1e-12,
-        SolverKind::Pgs => 1e-8,
+        _ => 1e-8,
     }
 }
 /// Agreement in x for definite A: the condition number of the generated matrices is below 1e4, so round-off reaches
