@@ -67,7 +67,7 @@ impl SolverKind {
             SolverKind::Pgs => 1000,
             SolverKind::SymmetricPgs => 1000,
             SolverKind::BlockPgs => 1000,
-            SolverKind::Jacobi => 1000,
+            SolverKind::Jacobi => 4000,
             SolverKind::Spg => 1000,
             SolverKind::Apgd => 1000,
             SolverKind::Nncg => 1000,

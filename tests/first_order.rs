@@ -164,7 +164,8 @@ fn recorded_problems() {
     let corpus = corpus::load();
     let mut short = Vec::new();
     println!("{:10} {:>6} {:>9} {:>9} {:>9} {:>8}", "solver", "solved", "median", "worst", "coupled", "seconds");
-    for (kind, floor) in SOLVERS {
+    // Plain sweeps for comparison.
+    for (kind, floor) in [(SolverKind::Pgs, 0)].into_iter().chain(SOLVERS) {
         let settings = Settings { solver: kind, max_iterations: 1000, stall_window: 1000, ..Settings::default() };
         let clock = std::time::Instant::now();
         let mut engine = Engine::new(settings).unwrap();
@@ -188,6 +189,10 @@ fn recorded_problems() {
             worst.0,
             worst.1
         );
+        let unsolved: Vec<&str> = frozen.iter().filter(|(e, _)| *e > 1e-9).map(|(_, name)| &name[..]).collect();
+        if unsolved.len() < 10 {
+            println!("{:10} unsolved: {}", "", unsolved.join(", "));
+        }
         if solved < floor {
             short.push(format!("{}: {solved} of {floor}", kind.name()));
         }

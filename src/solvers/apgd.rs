@@ -130,11 +130,12 @@ impl Apgd {
             }
             self.qp.multiply_step(problem)?;
             let (_, curvature) = self.qp.slope_and_curvature(&self.wy);
-            // Also when either is not a number: the caller looks.
-            if !(curvature * self.t > size) {
+            // False when either is not a number: the caller looks.
+            if curvature * self.t > size {
+                self.t *= SHRINK;
+            } else {
                 break;
             }
-            self.t *= SHRINK;
         }
         Ok(())
     }

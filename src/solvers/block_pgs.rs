@@ -9,8 +9,9 @@
 //! follow the block's own normal impulse all the while. With relaxation ω the block moves by ω times the way.
 //!
 //! Cost per step: a sweep over A (`sweep.rs`) and a few dozen flops a block; A_BB is formed once at the start.
-//! It wins where friction couples strongly to the normal row, as with contacts far from the centre of mass. It fails as
-//! all sweeps do: high mass ratios and long chains need steps that grow with the condition number.
+//! It wins where friction couples strongly to its normal row, since a contact never works against itself. It fails as
+//! all sweeps do: high mass ratios and long chains need steps that grow with the condition number, and where the trouble
+//! lies between contacts, as in the recorded stacks and walls, it needs as many as `pgs.rs`.
 
 use super::sweep::{Rows, Sweeper, Swept, Visitor, ROUND_OFF};
 use super::{require_positive_diagonal, Progress, Solver, State};

@@ -13,8 +13,9 @@
 //! Coupled friction: the bounds are held until the projected gradient has fallen tenfold, then move on (`box_qp.rs`).
 //!
 //! Cost per step: [`GRADIENT`] + at most [`KRYLOV`] + a few products with A.
-//! It wins on large problems whose factors fill, and on redundant ones. It fails slowly on long chains, whose Krylov
-//! spaces need about as many dimensions as the chain has links. A must be symmetric.
+//! It wins on large problems whose factors fill, and on redundant ones that are not too large. It fails slowly on
+//! brick walls, where the set of loaded contacts keeps changing, and on long chains, whose Krylov spaces need about as
+//! many dimensions as the chain has links. A must be symmetric.
 
 use super::box_qp::{self, dot, BoxQp};
 use super::sweep::ROUND_OFF;

@@ -8,7 +8,7 @@
 //! out is PGS(z), which does not. Coupled friction bounds are evaluated in every row visit, as in `pgs.rs`.
 //!
 //! Cost per step: one sweep (`sweep.rs`), and for Jacobian rows half a one more for the whitened velocity of the new z.
-//! It wins over plain sweeps where they converge slowly and evenly: stacks and chains, often by an order of magnitude.
+//! It wins over plain sweeps where they converge slowly and evenly, on stacks and chains.
 //! It fails where contacts keep opening and closing: then it restarts often, and is a plain sweep.
 
 use super::sweep::{Sweeper, ROUND_OFF};
@@ -59,7 +59,7 @@ impl Solver for Nncg {
         let beta = if self.last > 0.0 { size / self.last } else { 0.0 };
         let plain = self.last == 0.0;
         self.last = size;
-        let restart = !(beta <= 1.0);
+        let restart = beta.is_nan() || beta > 1.0;
         for i in 0..state.x.len() {
             let (from, to) = (state.x[i], self.z[i]);
             let p = if restart { 0.0 } else { beta * self.p[i] };
