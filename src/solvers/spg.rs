@@ -29,7 +29,7 @@ const ARMIJO: f64 = 1e-4;
 /// Steps in rows scaled to a unit diagonal are of order 1; beyond this one has met a direction without curvature.
 const LONGEST: f64 = 1e8;
 /// Short steps are taken where the two formulas differ by more than this factor.
-const ALTERNATE: f64 = 0.5;
+const ALTERNATE: f64 = 0.2;
 /// Short steps remembered; the shortest is taken.
 const SHORTS: usize = 3;
 
