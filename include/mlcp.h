@@ -82,10 +82,30 @@ typedef enum {
     MLCP_SOLVER_KIND_BPP = 1,
     // Projected Gauss-Seidel, with relaxation: projected SOR.
     MLCP_SOLVER_KIND_PGS = 2,
+    // Dantzig and Keller's principal pivoting, row by row: dense, for symmetric A.
+    MLCP_SOLVER_KIND_DANTZIG = 3,
+    // Lemke's complementary pivoting: dense, A need not be symmetric nor its diagonal positive; tells rays.
+    MLCP_SOLVER_KIND_LEMKE = 4,
     // Semismooth Newton on the Fischer-Burmeister function: dense, A need not be symmetric nor its diagonal positive.
     MLCP_SOLVER_KIND_FISCHER_NEWTON = 5,
     // Semismooth Newton on the min map: dense, A need not be symmetric nor its diagonal positive.
     MLCP_SOLVER_KIND_MIN_MAP_NEWTON = 6,
+    // Projected Jacobi with a safe relaxation.
+    MLCP_SOLVER_KIND_JACOBI = 7,
+    // Symmetric projected Gauss-Seidel: a sweep forward and one backward.
+    MLCP_SOLVER_KIND_SYMMETRIC_PGS = 8,
+    // Gauss-Seidel by contact: a normal row and its friction rows are solved together.
+    MLCP_SOLVER_KIND_BLOCK_PGS = 9,
+    // Spectral projected gradient (Birgin, Martinez, Raydan 2000), for symmetric A.
+    MLCP_SOLVER_KIND_SPG = 10,
+    // Accelerated projected gradient (Mazhar et al. 2015), for symmetric A.
+    MLCP_SOLVER_KIND_APGD = 11,
+    // Nonsmooth nonlinear conjugate gradients on Gauss-Seidel sweeps (Silcowitz-Hansen et al. 2010).
+    MLCP_SOLVER_KIND_NNCG = 12,
+    // Gradient projection with MINRES on the free rows (Heyn 2013), for symmetric A.
+    MLCP_SOLVER_KIND_GP_MINRES = 13,
+    // Gauss-Seidel sweeps with subspace minimisation (Silcowitz-Hansen et al. 2010), for symmetric A.
+    MLCP_SOLVER_KIND_PGS_SM = 14,
     // Primal-dual interior point method (predictor-corrector, proximal): exact, for symmetric A.
     MLCP_SOLVER_KIND_INTERIOR_POINT = 15,
     // Proximal semismooth Newton method on the dual, with exact line search: exact, for symmetric A.
@@ -106,6 +126,8 @@ typedef enum {
     MLCP_OUTCOME_TIME_LIMIT = 4,
     // The callback asked to stop.
     MLCP_OUTCOME_STOPPED = 5,
+    // The path of a complementary pivoting method ended in a ray: for monotone A there is no solution.
+    MLCP_OUTCOME_RAY = 6,
 } mlcp_outcome;
 
 // How friction bounds depend on normal impulses. Numbers are part of the ABI.

@@ -20,6 +20,22 @@ pub enum SolverKind {
     FischerNewton = 5,
     /// Semismooth Newton on the min map: dense, A need not be symmetric nor its diagonal positive.
     MinMapNewton = 6,
+    /// Projected Jacobi with a safe relaxation.
+    Jacobi = 7,
+    /// Symmetric projected Gauss-Seidel: a sweep forward and one backward.
+    SymmetricPgs = 8,
+    /// Gauss-Seidel by contact: a normal row and its friction rows are solved together.
+    BlockPgs = 9,
+    /// Spectral projected gradient (Birgin, Martinez, Raydan 2000), for symmetric A.
+    Spg = 10,
+    /// Accelerated projected gradient (Mazhar et al. 2015), for symmetric A.
+    Apgd = 11,
+    /// Nonsmooth nonlinear conjugate gradients on Gauss-Seidel sweeps (Silcowitz-Hansen et al. 2010).
+    Nncg = 12,
+    /// Gradient projection with MINRES on the free rows (Heyn 2013), for symmetric A.
+    GpMinres = 13,
+    /// Gauss-Seidel sweeps with subspace minimisation (Silcowitz-Hansen et al. 2010), for symmetric A.
+    PgsSm = 14,
     /// Primal-dual interior point method (predictor-corrector, proximal): exact, for symmetric A.
     InteriorPoint = 15,
     /// Proximal semismooth Newton method on the dual, with exact line search: exact, for symmetric A.
@@ -43,13 +59,21 @@ struct Profile {
 
 /// One line per solver, in the order of [`SolverKind::ALL`].
 #[rustfmt::skip]
-const PROFILES: [Profile; 8] = [
+const PROFILES: [Profile; 16] = [
     Profile { kind: SolverKind::Bpp, name: c"bpp", iterations: 200, interval: 1, stall: 100 },
     Profile { kind: SolverKind::Pgs, name: c"pgs", iterations: 1000, interval: 32, stall: 8 },
     Profile { kind: SolverKind::Dantzig, name: c"dantzig", iterations: 20_000, interval: 16, stall: 1000 },
     Profile { kind: SolverKind::Lemke, name: c"lemke", iterations: 20_000, interval: 64, stall: 1000 },
     Profile { kind: SolverKind::FischerNewton, name: c"fischer-newton", iterations: 200, interval: 1, stall: 100 },
     Profile { kind: SolverKind::MinMapNewton, name: c"minmap-newton", iterations: 200, interval: 1, stall: 100 },
+    Profile { kind: SolverKind::Jacobi, name: c"jacobi", iterations: 4000, interval: 32, stall: 8 },
+    Profile { kind: SolverKind::SymmetricPgs, name: c"sgs", iterations: 1000, interval: 16, stall: 16 },
+    Profile { kind: SolverKind::BlockPgs, name: c"block-pgs", iterations: 1000, interval: 32, stall: 8 },
+    Profile { kind: SolverKind::Spg, name: c"spg", iterations: 1000, interval: 16, stall: 16 },
+    Profile { kind: SolverKind::Apgd, name: c"apgd", iterations: 1000, interval: 16, stall: 16 },
+    Profile { kind: SolverKind::Nncg, name: c"nncg", iterations: 1000, interval: 16, stall: 16 },
+    Profile { kind: SolverKind::GpMinres, name: c"gp-minres", iterations: 1000, interval: 1, stall: 50 },
+    Profile { kind: SolverKind::PgsSm, name: c"pgs-sm", iterations: 1000, interval: 1, stall: 50 },
     Profile { kind: SolverKind::InteriorPoint, name: c"ipm", iterations: 400, interval: 1, stall: 20 },
     Profile { kind: SolverKind::ProxNewton, name: c"prox-newton", iterations: 200, interval: 1, stall: 100 },
 ];

@@ -21,8 +21,8 @@ fn engine(kind: SolverKind) -> Engine {
         solver: kind,
         relative_tolerance: 1e-26,
         energy_tolerance: 0.0,
-        max_iterations: if kind == SolverKind::Pgs { 20_000 } else { 0 },
-        stall_window: if kind == SolverKind::Pgs { 200 } else { 0 },
+        max_iterations: if kind != SolverKind::Bpp { 20_000 } else { 0 },
+        stall_window: if kind != SolverKind::Bpp { 200 } else { 0 },
         history_capacity: 0,
         ..Settings::default()
     };

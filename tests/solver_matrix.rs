@@ -114,12 +114,13 @@ fn no_solver_ends_above_its_start_or_lies() {
             for friction in [Friction::FrozenAtReference, Friction::Coupled] {
                 let problem = p.fill(form, friction);
                 for solver in SolverKind::ALL {
-                    // The dense solvers copy every form into the same matrix; large ones are looked at once.
-                    let copies = !matches!(solver, SolverKind::Bpp | SolverKind::Pgs);
-                    if copies && p.n > 200 && form != Form::Csr {
+                    // The two solvers that engines meet first in every way; of the others one look each, on problems
+                    // where a dense factorisation does not take the whole test's time.
+                    let first = matches!(solver, SolverKind::Bpp | SolverKind::Pgs);
+                    if !first && (p.n > 200 || form == Form::Dense) {
                         continue;
                     }
-                    for iterations in [1, 7, 60] {
+                    for iterations in if first { vec![1, 7, 60] } else { vec![7] } {
                         let mut engine =
                             Engine::new(Settings { max_iterations: iterations, ..settings(solver) }).unwrap();
                         let report = *engine.solve(&problem, None, None).unwrap();

@@ -5,19 +5,29 @@
 //! for all of them alike. To add one: a file here, a line in [`build`] and in [`SolverKind`], a row in
 //! `tests/solver_matrix.rs`; the compiler points at what is missing.
 
+mod apgd;
+mod block_pgs;
+mod box_qp;
 mod bpp;
 mod coupled_system;
 mod dantzig;
 mod fischer_newton;
 mod free_system;
+mod gp_minres;
 mod interior_point;
+mod jacobi;
 mod lemke;
 mod minmap_newton;
 mod newton;
+mod nncg;
 mod pgs;
+mod pgs_sm;
 mod prox_newton;
 mod proximal;
 mod scaled;
+mod spg;
+mod sweep;
+mod symmetric_pgs;
 
 use crate::error::{Error, Result, Status};
 use crate::problem::Problem;
@@ -85,6 +95,14 @@ pub fn build(kind: SolverKind) -> Box<dyn Solver> {
     match kind {
         SolverKind::Bpp => Box::<bpp::Bpp>::default(),
         SolverKind::Pgs => Box::<pgs::Pgs>::default(),
+        SolverKind::Jacobi => Box::<jacobi::Jacobi>::default(),
+        SolverKind::SymmetricPgs => Box::<symmetric_pgs::SymmetricPgs>::default(),
+        SolverKind::BlockPgs => Box::<block_pgs::BlockPgs>::default(),
+        SolverKind::Spg => Box::<spg::Spg>::default(),
+        SolverKind::Apgd => Box::<apgd::Apgd>::default(),
+        SolverKind::Nncg => Box::<nncg::Nncg>::default(),
+        SolverKind::GpMinres => Box::<gp_minres::GpMinres>::default(),
+        SolverKind::PgsSm => Box::<pgs_sm::PgsSm>::default(),
         SolverKind::ProxNewton => Box::<prox_newton::ProxNewton>::default(),
         SolverKind::InteriorPoint => Box::<interior_point::InteriorPoint>::default(),
         SolverKind::Dantzig => Box::<dantzig::Dantzig>::default(),
