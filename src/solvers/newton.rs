@@ -108,7 +108,7 @@ impl Newton {
             }
         }
         match moved {
-            Some(t) if t == 1.0 => self.epsilon = (0.1 * self.epsilon).max(EPSILON_MIN),
+            Some(1.0) => self.epsilon = (0.1 * self.epsilon).max(EPSILON_MIN),
             // Short steps mean long directions: along null directions of redundant rows they say nothing.
             Some(t) if t < SHORT && self.has_yardstick => {
                 self.epsilon = (10.0 * self.epsilon).clamp(EPSILON_SHORT, EPSILON_MAX)
