@@ -98,6 +98,10 @@ impl Solver for Dantzig {
             refill(v, problem.len(), 0.0)?;
         }
         self.scaled.enter(&state.x, &mut self.y);
+        // Friction bounds may have moved past x.
+        for i in 0..self.y.len() {
+            self.y[i] = self.y[i].max(self.scaled.lo[i]).min(self.scaled.hi[i]);
+        }
         self.passes = 0;
         self.begin_pass()
     }
