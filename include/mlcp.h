@@ -126,7 +126,8 @@ typedef enum {
     MLCP_OUTCOME_TIME_LIMIT = 4,
     // The callback asked to stop.
     MLCP_OUTCOME_STOPPED = 5,
-    // The path of a complementary pivoting method ended in a ray: for monotone A there is no solution.
+    // The path of a complementary pivoting method ended in a ray. For monotone A and exact arithmetic that means no
+    // solution; in floating point it is a strong hint.
     MLCP_OUTCOME_RAY = 6,
 } mlcp_outcome;
 
@@ -165,7 +166,7 @@ typedef struct {
     int32_t solver;
     // Which iterate to return: the best under this mlcp_measure (default MLCP_MEASURE_ENERGY), or MLCP_CHOICE_LAST.
     int32_t choice;
-    // Iteration budget. 0: the solver's default (200 pivots, 1000 sweeps).
+    // Iteration budget. 0: the solver's default (200 block pivots, 1000 sweeps).
     int32_t max_iterations;
     // Iterations between exact error measurements. 0: the solver's default (1 for pivots, 32 for sweeps).
     int32_t check_interval;

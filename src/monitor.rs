@@ -22,7 +22,8 @@ pub enum Outcome {
     TimeLimit = 4,
     /// The callback asked to stop.
     Stopped = 5,
-    /// The path of a complementary pivoting method ended in a ray: for monotone A there is no solution.
+    /// The path of a complementary pivoting method ended in a ray. For monotone A and exact arithmetic that means no
+    /// solution; in floating point it is a strong hint.
     Ray = 6,
 }
 

@@ -18,7 +18,7 @@ pub struct mlcp_settings {
     pub solver: i32,
     /// Which iterate to return: the best under this mlcp_measure (default MLCP_MEASURE_ENERGY), or MLCP_CHOICE_LAST.
     pub choice: i32,
-    /// Iteration budget. 0: the solver's default (200 pivots, 1000 sweeps).
+    /// Iteration budget. 0: the solver's default (200 block pivots, 1000 sweeps).
     pub max_iterations: i32,
     /// Iterations between exact error measurements. 0: the solver's default (1 for pivots, 32 for sweeps).
     pub check_interval: i32,

@@ -22,7 +22,7 @@
 //!
 //! Cost per step: 2 n² flops, memory n². The number of pivots is about n to 3n, exponential at worst. It wins on small
 //! problems that are not symmetric or have zero diagonals: it finds a solution of every monotone problem that has one,
-//! and of many others. A path that ends in a ray says so: for monotone A that proves there is no solution. It fails by
+//! and of many others. A path that ends in a ray says so: for monotone A, but for round-off, there is no solution. It fails by
 //! round-off on large redundant problems.
 
 use super::scaled::Scaled;
