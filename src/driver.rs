@@ -236,7 +236,9 @@ impl Engine {
             let record = self.monitor.record(iteration, measured, change, set_changes, seconds);
             if let Some(observer) = observer {
                 if observer(&Observation { record, x: &self.state.x, w: &self.state.w }) {
-                    self.measure_unless(measured, problem, iteration)?;
+                    if !measured {
+                        self.measure(problem, iteration)?;
+                    }
                     return Ok((Outcome::Stopped, iteration));
                 }
             }
@@ -252,7 +254,9 @@ impl Engine {
                 return Ok((Outcome::Ray, iteration));
             }
             if progress == Progress::OutOfTime || budget.spent() {
-                self.measure_unless(measured, problem, iteration)?;
+                if !measured {
+                    self.measure(problem, iteration)?;
+                }
                 return Ok((Outcome::TimeLimit, iteration));
             }
             if iteration == most {
@@ -268,7 +272,9 @@ impl Engine {
             let arrived = self.state.change <= tolerance;
             let due = iteration % interval == 0 || iteration == most;
             measured = due || arrived || progress != Progress::Continue;
-            self.measure_unless(!measured, problem, iteration)?;
+            if measured {
+                self.measure(problem, iteration)?;
+            }
             if moves_bounds && measured && progress != Progress::OutOfTime {
                 let solved = report.judge.total(&self.frozen_point(problem)) <= FROZEN_SHARE * tolerance;
                 if (solved || progress == Progress::Stalled) && self.move_bounds(problem) {
@@ -294,14 +300,6 @@ impl Engine {
             (self.state.lo[i], self.state.hi[i]) = (damped(self.state.lo[i], lo), damped(self.state.hi[i], hi));
         }
         moved
-    }
-
-    fn measure_unless(&mut self, not: bool, problem: &Problem, iteration: usize) -> Result<()> {
-        if not {
-            Ok(())
-        } else {
-            self.measure(problem, iteration)
-        }
     }
 
     /// Measure the iterate: exact w, bounds there, best iterate.

@@ -2,8 +2,8 @@
 //!
 //! A solver is [`Solver::start`] and [`Solver::step`]: one sweep, pivot or Newton step. It moves the iterate in
 //! [`State`] and says whether it can go on; it does not count, time, measure or judge. [`crate::driver`] does that,
-//! for all of them alike. To add one: a file here, a line in [`build`] and in [`SolverKind`], a row in
-//! `tests/solver_matrix.rs`; the compiler points at what is missing.
+//! for all of them alike. To add one: a file here, a line in [`build`], and in `settings.rs` a number in [`SolverKind`]
+//! and a line in its table. The compiler asks for the first two; tests that run every kind find the rest.
 
 mod apgd;
 mod block_pgs;
