@@ -18,12 +18,13 @@
 //! - [`problem`]: what to solve. One operator (dense, CSR or two-body Jacobian rows), b, bounds, friction.
 //! - [`metrics`]: how wrong an x is, row by row; pure functions.
 //! - [`solvers`]: one file each; a solver is `start` and `step`, and never judges itself.
+//! - [`plan`]: which solvers, in which order, and why.
 //! - [`monitor`]: records, best iterate, stop rules, history.
 //! - [`driver`]: the one iteration loop.
 //! - [`linalg`]: factorisations; knows no complementarity.
 //! - [`ffi`]: the C ABI; the only place with `unsafe`.
 //!
-//! Uses point one way: `linalg ← problem ← metrics ← monitor ← driver ← ffi`, `problem ← solvers ← driver`.
+//! Uses point one way: `linalg ← problem ← metrics ← plan ← monitor ← driver ← ffi`, `problem ← solvers ← driver`.
 //! `tests/architecture.rs` holds them to it.
 
 mod budget;
@@ -35,6 +36,7 @@ pub mod ffi;
 pub mod linalg;
 pub mod metrics;
 pub mod monitor;
+pub mod plan;
 pub mod problem;
 pub mod solvers;
 

@@ -45,7 +45,7 @@ pub struct Replay {
     #[arg(long, value_name = "GLOB", default_value = "*")]
     problem: String,
     /// Solvers, separated by commas, or all
-    #[arg(long, value_name = "NAME,…", default_value = "all", help = solver_help())]
+    #[arg(long, value_name = "NAME,…", default_value = "auto", help = solver_help())]
     solver: String,
     /// How to read friction rows; without a recorded x_ref they are coupled
     #[arg(long, value_enum, default_value = "frozen")]
@@ -82,6 +82,14 @@ fn solver_help() -> String {
 
 fn known_solvers() -> String {
     SolverKind::ALL.map(SolverKind::name).join(", ")
+}
+
+/// What a chain of solvers did, such as "bpp 24, ipm 18"; empty if there was one.
+fn stages(engine: &Engine) -> String {
+    match engine.stages() {
+        [] | [_] => String::new(),
+        stages => stages.iter().map(|s| format!("{} {}", s.solver.name(), s.iterations)).collect::<Vec<_>>().join(", "),
+    }
 }
 
 /// A problem as it will be solved.
@@ -238,7 +246,8 @@ impl Replay {
                 }
                 Ok(&report) => {
                     if best.as_ref().is_none_or(|b| report.seconds < b.seconds) {
-                        best = Some(Solved { report, joules: task.recorded.joules, seconds: report.seconds });
+                        let stages = stages(&engine);
+                        best = Some(Solved { report, joules: task.recorded.joules, seconds: report.seconds, stages });
                     }
                 }
             }

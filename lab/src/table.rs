@@ -37,6 +37,8 @@ pub struct Solved {
     pub joules: f64,
     /// Least seconds of all repeats.
     pub seconds: f64,
+    /// What a chain of solvers did.
+    pub stages: String,
 }
 
 impl Solved {
@@ -125,6 +127,7 @@ impl<W: Write> Table<W> {
                 cells[7] = self.number(Some(s.report.natural));
                 cells[8] = self.number(Some(s.report.fischer_burmeister));
                 cells[9] = format!("{:.1}", 1e6 * s.seconds);
+                cells[10] = s.stages.clone();
             }
         }
         self.line(&cells)

@@ -40,7 +40,7 @@ pub(super) unsafe fn read<'a>(problem: *const mlcp_problem) -> Result<Shared<'a,
 }
 
 /// Run `change` on a problem held exclusively.
-unsafe fn change(problem: *mut mlcp_problem, change: impl FnOnce(&mut Problem) -> Result<()>) -> Status {
+pub(super) unsafe fn change(problem: *mut mlcp_problem, change: impl FnOnce(&mut Problem) -> Result<()>) -> Status {
     guard(|| match unsafe { problem.as_ref() } {
         Some(problem) => change(&mut problem.0.exclusive("problem")?.problem),
         None => Err(Error::new(Status::NullArgument, format_args!("problem is NULL"))),
@@ -238,7 +238,8 @@ pub unsafe extern "C" fn mlcp_problem_set_friction(
     }
 }
 
-/// Give the normal impulses at which frozen friction bounds are evaluated, for example last step's.
+/// Give the normal impulses at which frozen friction bounds are evaluated, for example last step's;
+/// mlcp_solver_freeze_friction finds them as ODE's and Bullet's Dantzig solvers do.
 ///
 /// x: one finite double per row, of which normal rows are read. Returns INVALID_STATE if friction is coupled,
 /// INVALID_SIZE, INVALID_VALUE. Since 0.1.

@@ -20,11 +20,13 @@
 //!
 //! Coupled friction bounds move with x: then `x - lo = x + m x_n` and `hi - x = m x_n - x` with the normal impulse x_n,
 //! Newton's step knows it, and the system gains one entry per friction row, `m (P/(X-Lo) - Q/(Hi-X))` at the normal
-//! (`coupled_system.rs`). No outer iteration on the bounds is needed.
+//! (`coupled_system.rs`). No outer iteration on the bounds is needed. The coupled problem is not monotone, and where
+//! contacts are redundant Newton's step may run off along directions that A does not see; ρ grows when that shows in
+//! short steps.
 //!
 //! Cost per iteration: one factorisation with every row, two solves, two or three products. It takes 10 to 40
 //! iterations whatever the number of contacts, and minds degeneracy least of all solvers here: it wins on redundant
-//! walls and piles. It cannot use a warm start well, and small easy problems are cheaper by pivots. It needs a
+//! walls and piles. It makes no use of a warm start, and small easy problems are cheaper by pivots. It needs a
 //! symmetric A.
 
 use super::coupled_system::CoupledSystem;
@@ -36,9 +38,17 @@ use crate::problem::Problem;
 use crate::settings::{Settings, SolverKind};
 use crate::Budget;
 
-/// ρ at the start; it shrinks with μ.
+/// ρ at the start; it decays from step to step.
 const RHO_START: f64 = 1e-6;
 const RHO_MIN: f64 = 1e-10;
+const RHO_DECAY: f64 = 0.3;
+/// A coupled step shorter than this went astray in the null space of A, where only ρ holds it: ρ grows.
+const SHORT: f64 = 0.1;
+const RHO_GROWTH: f64 = 1000.0;
+const RHO_MAX: f64 = 1e-3;
+/// So many steps in a row shorter than this lead nowhere.
+const STUCK: f64 = 1e-3;
+const PATIENCE: usize = 12;
 /// Part of the way to the boundary that a step may go.
 const BOUNDARY: f64 = 0.995;
 /// A coefficient of friction is at most this, in the units where both rows have the mass 1: rougher is no different.
@@ -71,6 +81,7 @@ pub(super) struct InteriorPoint {
     packed: Vec<f64>,
     scratch: Vec<f64>,
     rho: f64,
+    short_steps: usize,
     mu_start: f64,
     /// Finite bounds of rows that are not fixed.
     bounds: usize,
@@ -110,8 +121,10 @@ impl Solver for InteriorPoint {
         if !self.is_coupled {
             self.system.prepare(problem)?;
         }
+        // From zero, whatever x is: near a solution the slacks are too uneven to begin with.
+        state.x.fill(0.0);
         // A typical row's share of the energy that is to be found, in √J.
-        let energy: f64 = (0..n).map(|i| state.w[i] * state.w[i] / problem.diagonal()[i]).sum();
+        let energy: f64 = problem.b().iter().zip(problem.diagonal()).map(|(b, a)| b * b / a).sum();
         let size = (energy / n as f64).sqrt().max(f64::MIN_POSITIVE.sqrt());
         self.bounds = 0;
         // Normals first: friction rows start inside the cones they span.
@@ -125,6 +138,7 @@ impl Solver for InteriorPoint {
         }
         state.w_is_exact = false;
         self.rho = RHO_START;
+        self.short_steps = 0;
         self.mu_start = size * size;
         Ok(())
     }
@@ -172,9 +186,15 @@ impl Solver for InteriorPoint {
         state.set_changes = 0;
         problem.multiply(&state.x, &mut state.w, &mut self.scratch)?;
         state.w_is_exact = true;
-        self.rho = (self.rho * 0.3).max(RHO_MIN);
+        self.rho = if self.is_coupled && length < SHORT {
+            (self.rho * RHO_GROWTH).min(RHO_MAX)
+        } else {
+            (self.rho * RHO_DECAY).max(RHO_MIN)
+        };
+        self.short_steps = if length < STUCK { self.short_steps + 1 } else { 0 };
         let finite = state.change.is_finite();
-        let done = !finite || (self.bounds > 0 && mu <= ROUND_OFF * self.mu_start);
+        let stuck = self.short_steps == PATIENCE;
+        let done = !finite || stuck || (self.bounds > 0 && mu <= ROUND_OFF * self.mu_start);
         Ok(if done { Progress::Stalled } else { Progress::Continue })
     }
 }

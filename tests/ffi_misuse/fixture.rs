@@ -49,6 +49,7 @@ pub struct Outputs {
     pub settings: mlcp_settings,
     pub report: mlcp_report,
     pub iteration: mlcp_iteration,
+    pub stage: mlcp_stage,
 }
 
 pub struct Fixture {
@@ -138,6 +139,7 @@ impl Fixture {
         self.out.settings.struct_size = size_of::<mlcp_settings>();
         self.out.report.struct_size = size_of::<mlcp_report>();
         self.out.iteration.struct_size = size_of::<mlcp_iteration>();
+        self.out.stage.struct_size = size_of::<mlcp_stage>();
         self.sealed = self.bytes();
     }
 
@@ -147,6 +149,7 @@ impl Fixture {
         now.settings.struct_size = size_of::<mlcp_settings>();
         now.report.struct_size = size_of::<mlcp_report>();
         now.iteration.struct_size = size_of::<mlcp_iteration>();
+        now.stage.struct_size = size_of::<mlcp_stage>();
         let at = &now as *const Outputs as *const u8;
         unsafe { std::slice::from_raw_parts(at, size_of::<Outputs>()) == &self.sealed[..] }
     }
