@@ -78,7 +78,7 @@ const PROFILES: [Profile; 17] = [
     Profile { kind: SolverKind::Nncg, name: c"nncg", iterations: 1000, interval: 16, stall: 16 },
     Profile { kind: SolverKind::GpMinres, name: c"gp-minres", iterations: 1000, interval: 1, stall: 50 },
     Profile { kind: SolverKind::PgsSm, name: c"pgs-sm", iterations: 1000, interval: 1, stall: 50 },
-    Profile { kind: SolverKind::InteriorPoint, name: c"ipm", iterations: 400, interval: 1, stall: 80 },
+    Profile { kind: SolverKind::InteriorPoint, name: c"ipm", iterations: 400, interval: 1, stall: 200 },
     Profile { kind: SolverKind::ProxNewton, name: c"prox-newton", iterations: 200, interval: 1, stall: 100 },
 ];
 

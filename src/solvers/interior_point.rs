@@ -46,9 +46,11 @@ const RHO_DECAY: f64 = 0.3;
 const SHORT: f64 = 0.1;
 const RHO_GROWTH: f64 = 1000.0;
 const RHO_MAX: f64 = 1e-3;
-/// So many steps in a row shorter than this lead nowhere.
-const STUCK: f64 = 1e-3;
-const PATIENCE: usize = 12;
+/// So many steps in a row that do not bring μ down by this factor lead nowhere: start again, further from the bounds.
+const PROGRESS: f64 = 0.9;
+const PATIENCE: usize = 60;
+const RESTARTS: usize = 2;
+const FURTHER: f64 = 10.0;
 /// Part of the way to the boundary that a step may go.
 const BOUNDARY: f64 = 0.995;
 /// A coefficient of friction is at most this, in the units where both rows have the mass 1: rougher is no different.
@@ -81,7 +83,10 @@ pub(super) struct InteriorPoint {
     packed: Vec<f64>,
     scratch: Vec<f64>,
     rho: f64,
-    short_steps: usize,
+    /// Least μ so far, and steps since it fell.
+    least_mu: f64,
+    rest: usize,
+    restarts: usize,
     mu_start: f64,
     /// Finite bounds of rows that are not fixed.
     bounds: usize,
@@ -121,25 +126,8 @@ impl Solver for InteriorPoint {
         if !self.is_coupled {
             self.system.prepare(problem)?;
         }
-        // From zero, whatever x is: near a solution the slacks are too uneven to begin with.
-        state.x.fill(0.0);
-        // A typical row's share of the energy that is to be found, in √J.
-        let energy: f64 = problem.b().iter().zip(problem.diagonal()).map(|(b, a)| b * b / a).sum();
-        let size = (energy / n as f64).sqrt().max(f64::MIN_POSITIVE.sqrt());
-        self.bounds = 0;
-        // Normals first: friction rows start inside the cones they span.
-        for friction in [false, true] {
-            for i in 0..n {
-                let normal = problem.friction().normal_of(i).filter(|_| self.is_coupled);
-                if normal.is_some() == friction {
-                    self.place(problem, state, i, normal, size);
-                }
-            }
-        }
-        state.w_is_exact = false;
-        self.rho = RHO_START;
-        self.short_steps = 0;
-        self.mu_start = size * size;
+        self.restarts = 0;
+        self.begin(problem, state);
         Ok(())
     }
 
@@ -191,15 +179,49 @@ impl Solver for InteriorPoint {
         } else {
             (self.rho * RHO_DECAY).max(RHO_MIN)
         };
-        self.short_steps = if length < STUCK { self.short_steps + 1 } else { 0 };
+        self.rest = if mu < PROGRESS * self.least_mu { 0 } else { self.rest + 1 };
+        self.least_mu = self.least_mu.min(mu);
         let finite = state.change.is_finite();
-        let stuck = self.short_steps == PATIENCE;
-        let done = !finite || stuck || (self.bounds > 0 && mu <= ROUND_OFF * self.mu_start);
+        let done = self.bounds > 0 && mu <= ROUND_OFF * self.mu_start;
+        if !finite || self.rest == PATIENCE {
+            if self.restarts == RESTARTS {
+                return Ok(Progress::Stalled);
+            }
+            self.restarts += 1;
+            self.begin(problem, state);
+        }
         Ok(if done { Progress::Stalled } else { Progress::Continue })
     }
 }
 
 impl InteriorPoint {
+    /// Place every row, from zero, whatever x is: near a solution the slacks are too uneven to begin with.
+    fn begin(&mut self, problem: &Problem, state: &mut State) {
+        let n = problem.len();
+        state.x.fill(0.0);
+        self.p.fill(0.0);
+        self.q.fill(0.0);
+        // A typical row's share of the energy that is to be found, in √J.
+        let energy: f64 = problem.b().iter().zip(problem.diagonal()).map(|(b, a)| b * b / a).sum();
+        let further = FURTHER.powi(self.restarts as i32);
+        let size = further * (energy / n as f64).sqrt().max(f64::MIN_POSITIVE.sqrt());
+        self.bounds = 0;
+        // Normals first: friction rows start inside the cones they span.
+        for friction in [false, true] {
+            for i in 0..n {
+                let normal = problem.friction().normal_of(i).filter(|_| self.is_coupled);
+                if normal.is_some() == friction {
+                    self.place(problem, state, i, normal, size);
+                }
+            }
+        }
+        state.w_is_exact = false;
+        self.rho = RHO_START;
+        self.mu_start = size * size;
+        self.least_mu = f64::INFINITY;
+        self.rest = 0;
+    }
+
     /// Every buffer with one number per row.
     fn rows(&mut self) -> [&mut Vec<f64>; 11] {
         let InteriorPoint { p, q, dx, dp, dq, shift, rhs, product, packed, reach, tie, .. } = self;

@@ -2,6 +2,7 @@
 
 use super::fixture::*;
 use mlcp::ffi::*;
+use mlcp::plan::Reason;
 use mlcp::{SolverKind, Status};
 use std::ffi::{c_void, CStr};
 use std::ptr::{null, null_mut};
@@ -130,9 +131,11 @@ fn destroying_nothing_is_nothing() {
 fn names_are_known_or_unknown() {
     let text = |p| unsafe { CStr::from_ptr(p) }.to_str().unwrap();
     let names = |f: extern "C" fn(i32) -> *const libc::c_char, n: i32| (0..n).map(|k| text(f(k))).collect::<Vec<_>>();
-    for (f, count) in
-        [(mlcp_status_name as extern "C" fn(i32) -> *const libc::c_char, 12), (mlcp_outcome_name, OUTCOMES)]
-    {
+    for (f, count) in [
+        (mlcp_status_name as extern "C" fn(i32) -> *const libc::c_char, 12),
+        (mlcp_outcome_name, OUTCOMES),
+        (mlcp_reason_text, Reason::ALL.len() as i32),
+    ] {
         let all = names(f, count);
         assert!(all.iter().all(|n| !n.is_empty() && *n != "unknown"), "{all:?}");
         let distinct: std::collections::HashSet<_> = all.iter().collect();
