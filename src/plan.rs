@@ -77,6 +77,8 @@ pub const MAX_STAGES: usize = 6;
 const FIRST_SWEEPS: usize = 16;
 /// Pivots before the interior point method takes over: about what that costs.
 const FIRST_PIVOTS: usize = 24;
+/// Sweeps that come last.
+const LAST_SWEEPS: usize = 5000;
 /// Up to this many rows a dense tableau or Jacobian matrix is cheap.
 const SMALL: usize = 300;
 /// Below this many rows pivots are done before sweeps have warmed up.
@@ -110,9 +112,8 @@ impl Plan {
         }
         self.push(SolverKind::Bpp, Reason::Pivots, FIRST_PIVOTS);
         self.push_whole(SolverKind::InteriorPoint, Reason::Redundant);
+        self.push(SolverKind::Nncg, Reason::LastResort, LAST_SWEEPS);
         self.push_whole(SolverKind::Bpp, Reason::Polish);
-        let last = if problem.len() <= SMALL { SolverKind::MinMapNewton } else { SolverKind::PgsSm };
-        self.push_whole(last, Reason::LastResort);
     }
 
     /// Everything else.

@@ -214,9 +214,12 @@ impl Settings {
         chosen(self.stall_window, kind.profile().stall)
     }
 
-    /// The measuring interval of a solver.
+    /// The measuring interval of a solver; where measuring is all but free every iterate is measured.
     pub fn interval(&self, kind: SolverKind) -> usize {
-        chosen(self.check_interval, kind.profile().interval)
+        match kind.profile().interval {
+            1 => 1,
+            by_default => chosen(self.check_interval, by_default),
+        }
     }
 }
 

@@ -155,12 +155,12 @@ impl Solver for InteriorPoint {
         }
         let mu = self.complementarity(problem, state, 0.0);
         // Predictor: straight at the solution.
-        self.direction(problem, state, 0.0, false)?;
+        self.direction(problem, state, 0.0, 0.0)?;
         let reach = self.longest_step(problem, state);
         let predicted = self.complementarity(problem, state, reach);
         let sigma = if mu > 0.0 { (predicted / mu).powi(3).min(1.0) } else { 0.0 };
         // Corrector: with the predictor's own second-order terms.
-        self.direction(problem, state, sigma * mu, true)?;
+        self.direction(problem, state, sigma * mu, 1.0)?;
         let length = (BOUNDARY.max(1.0 - mu / self.mu_start) * self.longest_step(problem, state)).min(1.0);
         let mut change = 0.0;
         for i in 0..n {
@@ -299,11 +299,10 @@ impl InteriorPoint {
         }
     }
 
-    /// Newton direction towards the complementarity `target`; with `correct` the second-order terms of the direction
-    /// now in dx, dp, dq are made up for.
-    fn direction(&mut self, problem: &Problem, state: &State, target: f64, correct: bool) -> Result<()> {
+    /// Newton direction towards the complementarity `target`, which makes up for this `share` of the second-order terms of
+    /// the direction now in dx, dp, dq.
+    fn direction(&mut self, problem: &Problem, state: &State, target: f64, share: f64) -> Result<()> {
         let n = state.x.len();
-        let share = if correct { 1.0 } else { 0.0 };
         for i in 0..n {
             let ((below, above), (d_below, d_above)) = (self.slack(problem, state, i), self.rate(problem, i));
             let (c, d) = (share * d_below * self.dp[i], share * d_above * self.dq[i]);
