@@ -111,7 +111,7 @@ impl Solver for InteriorPoint {
         reserve(&mut self.scratch, 6 * (problem.bodies() + 1))?;
         reserve(&mut self.held, problem.len())?;
         if problem.has_live_bounds() && problem.has_plain_cones() {
-            return self.coupled.reserve(problem);
+            self.coupled.reserve(problem)?;
         }
         self.system.reserve(problem)
     }
