@@ -9,7 +9,7 @@ LIB     = target/release
 LINK    = -Iinclude -L$(LIB) -Wl,-rpath,$(abspath $(LIB)) -lmlcp -lm
 BIN     = target/examples
 
-.PHONY: demo test bench examples lib header clean help
+.PHONY: demo test bench examples lib header docs clean help
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -44,6 +44,10 @@ examples: lib ## the C and C++ examples
 
 header: ## write include/mlcp.h anew from src/ffi
 	MLCP_WRITE_HEADER=1 $(CARGO) build
+
+docs: ## measure every solver and write the table of docs/solvers.md
+	@scripts/setup.sh cargo
+	scripts/solver_table.sh
 
 clean: ## remove what was built
 	$(CARGO) clean

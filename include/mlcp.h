@@ -190,7 +190,7 @@ typedef struct {
     int32_t choice;
     // Iteration budget, of all solvers together. 0: each solver's default (200 block pivots, 1000 sweeps).
     int32_t max_iterations;
-    // Iterations between exact error measurements. 0: the solver's default (1 for pivots, 32 for sweeps).
+    // Sweeps between exact error measurements. 0: the solver's default, such as 32. Pivots and Newton steps are measured always.
     int32_t check_interval;
     // Measurements without progress after which the solve counts as stalled. 0: the solver's default.
     int32_t stall_window;

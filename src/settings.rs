@@ -151,7 +151,7 @@ pub struct Settings {
     pub relative_tolerance: f64,
     /// Where a row has no energy (a_ii <= 0): converged when the natural residual is at most this, in mixed units.
     pub residual_tolerance: f64,
-    /// Iterations between exact measurements; 0: the solver's default.
+    /// Sweeps between exact measurements; 0: the solver's default. Solvers that measure for free do so always.
     pub check_interval: usize,
     /// Stalled when this many measurements in a row did not lower the energy error by `stall_decrease`;
     /// 0: the solver's default.

@@ -20,7 +20,7 @@ pub struct mlcp_settings {
     pub choice: i32,
     /// Iteration budget, of all solvers together. 0: each solver's default (200 block pivots, 1000 sweeps).
     pub max_iterations: i32,
-    /// Iterations between exact error measurements. 0: the solver's default (1 for pivots, 32 for sweeps).
+    /// Sweeps between exact error measurements. 0: the solver's default, such as 32. Pivots and Newton steps are measured always.
     pub check_interval: i32,
     /// Measurements without progress after which the solve counts as stalled. 0: the solver's default.
     pub stall_window: i32,

@@ -22,7 +22,7 @@
 //! Newton's step knows it, and the system gains one entry per friction row, `m (P/(X-Lo) - Q/(Hi-X))` at the normal
 //! (`coupled_system.rs`). No outer iteration on the bounds is needed. The coupled problem is not monotone, and where
 //! contacts are redundant Newton's step may run off along directions that A does not see; ρ grows when that shows in
-//! short steps.
+//! short steps. Where μ comes to a rest all the same, the method starts again from a point further inside.
 //!
 //! Cost per iteration: one factorisation with every row, two solves, two or three products. It takes 10 to 40
 //! iterations whatever the number of contacts, and minds degeneracy least of all solvers here: it wins on redundant
