@@ -429,6 +429,6 @@ impl Scratch {
         } else {
             problem.diagonal()
         };
-        Ok(Point { diagonal, x, w: &self.w, lo: &self.lo, hi: &self.hi })
+        Ok(Point { diagonal, x, w: &self.w, lo: &self.lo, hi: &self.hi, cones: problem.cones() })
     }
 }
