@@ -84,7 +84,7 @@ const PROFILES: [Profile; 19] = [
     Profile { kind: SolverKind::ProxNewton, name: c"prox-newton", iterations: 200, interval: 1, stall: 100 },
     Profile { kind: SolverKind::Prox, name: c"prox", iterations: 4000, interval: 32, stall: 8 },
     Profile { kind: SolverKind::ProxGs, name: c"prox-gs", iterations: 1000, interval: 32, stall: 8 },
-    Profile { kind: SolverKind::AlartCurnier, name: c"alart-curnier", iterations: 400, interval: 1, stall: 100 },
+    Profile { kind: SolverKind::AlartCurnier, name: c"alart-curnier", iterations: 1000, interval: 1, stall: 250 },
 ];
 
 impl SolverKind {

@@ -105,14 +105,7 @@ impl Cones {
     }
 
     /// Check and take over contacts of three rows each; on an error the old ones stay.
-    pub(super) fn fill(
-        &mut self,
-        rows: &[i32],
-        mu: &[f64],
-        lo: &[f64],
-        hi: &[f64],
-        friction: &Friction,
-    ) -> Result<()> {
+    pub(super) fn fill(&mut self, rows: &[i32], mu: &[f64], lo: &[f64], hi: &[f64], friction: &Friction) -> Result<()> {
         let n = lo.len();
         if !rows.len().is_multiple_of(3) {
             return Err(Error::new(

@@ -10,16 +10,16 @@
 //! the normal one, `x_u = mu x_n`, and across it, with `s = radius / |z|` and τ at right angles to u,
 //!
 //! ```text
-//! w_τ + δw_τ + (1-s)/(s r) δx_τ = -(x_τ / (s r) - w_τ)
+//! δw_τ + (1-s)/(s r) δx_τ = -x_τ / (s r),      δw = A δx
 //! ```
 //! which is a row of A with a positive shift. `cone_system.rs` solves for the step. A proximal term ε diag(A) δx, which
-//! vanishes with the step, keeps redundant rows solvable. Steps are halved until the energy error ½ Σ a |x - P(x - w/a)|²
-//! falls against the largest of the last few; if no step does, sweeps by contact (`prox_gs.rs`) take over for a while,
-//! as they also begin.
+//! vanishes with the step, keeps redundant rows solvable. Steps are halved until the error of the equations, in joules
+//! `½ Σ a |x - P(x - w/a)|²`, falls against the largest of the last few; if no step does, not even with more ε, sweeps by
+//! contact (`prox_gs.rs`) take over for a while, as they also begin.
 //!
 //! Cost per step: one dense LU factorisation of the rows, or of 6 velocities a body where these are fewer; a product with
 //! A per trial step. It wins where accuracy is wanted: a handful of steps from the right pattern of stick and slip. It
-//! fails where Coulomb's problem itself is hard, many sliding contacts with large mu: then it is as slow as its sweeps.
+//! fails now and then on redundant contacts of which many slide: hundreds of short steps, and no promise.
 
 use super::cone_system::{ConeSystem, Unknown};
 use super::prox_gs::ContactSweeps;
@@ -29,9 +29,9 @@ use crate::problem::{project_disc, Cone, Problem};
 use crate::settings::{Settings, SolverKind};
 use crate::Budget;
 
-const EPSILON_MIN: f64 = 1e-9;
+/// ε as a rule: less gives long steps along null directions of redundant rows, more makes joints slow.
+const EPSILON_MIN: f64 = 1e-7;
 const EPSILON_MAX: f64 = 1e-2;
-const EPSILON_START: f64 = 1e-6;
 /// Growth and decay of ε after a failure and a full step.
 const EPSILON_GROWTH: f64 = 100.0;
 const EPSILON_DECAY: f64 = 0.1;
@@ -39,8 +39,8 @@ const EPSILON_DECAY: f64 = 0.1;
 const HALVINGS: i32 = 6;
 /// The share of the error that a step must take away, times its length.
 const SUFFICIENT: f64 = 1e-3;
-/// Values the line search looks back on.
-const MEMORY: usize = 4;
+/// Values the line search looks back on: the error has many kinks, and steps that go down all the time end in one.
+const MEMORY: usize = 25;
 /// Sweeps at the start and after a failure; they grow with every failure.
 const SWEEPS: usize = 20;
 const MOST_SWEEPS: usize = 200;
@@ -91,7 +91,7 @@ impl Solver for AlartCurnier {
         }
         self.sweeps.start(problem, &state.x, settings.relaxation)?;
         self.system.start(problem)?;
-        self.epsilon = EPSILON_START;
+        self.epsilon = EPSILON_MIN;
         self.recent = [f64::INFINITY; MEMORY];
         (self.due, self.patience) = (SWEEPS, SWEEPS);
         Ok(())
@@ -105,7 +105,7 @@ impl Solver for AlartCurnier {
             problem.multiply(&state.x, &mut state.w, &mut self.scratch)?;
             state.w_is_exact = true;
         }
-        let error = error(problem, &state.x, &state.w);
+        let error = error(problem, &state.x, &state.w, &mut self.aim);
         if error == 0.0 {
             return Ok(Progress::Stalled);
         }
@@ -130,7 +130,7 @@ impl Solver for AlartCurnier {
             self.epsilon *= EPSILON_GROWTH;
             tries += 1;
         }
-        self.epsilon = EPSILON_START;
+        self.epsilon = EPSILON_MIN;
         self.recent = [f64::INFINITY; MEMORY];
         self.due = self.patience;
         self.patience = (2 * self.patience).min(MOST_SWEEPS);
@@ -175,11 +175,11 @@ impl AlartCurnier {
             let Some(normal) = friction.normal_of(i) else { continue };
             let (lo, hi) = problem.bounds_of(i, &self.aim);
             let mut unknown = self.row(a[i], x[i], w[i], lo, hi);
-            // A bound that follows its normal ties the row to it.
-            let reach = friction.mu_of(i) * self.aim[normal];
+            // A bound that follows its normal, and is not cut by the row's own, ties the row to it.
             let z = x[i] - w[i] / a[i];
             let factor = friction.mu_of(i).copysign(z);
-            if friction.is_live() && reach > 0.0 && z.abs() >= reach && (lo == -reach || z > 0.0) && (hi == reach || z < 0.0) {
+            let (bound, beyond) = if z < 0.0 { (lo, z <= lo) } else { (hi, z >= hi) };
+            if friction.is_live() && self.aim[normal] > 0.0 && beyond && bound == factor * self.aim[normal] {
                 unknown = Unknown::Tied { to: normal, factor, offset: factor * x[normal] - x[i] };
             }
             self.system.unknowns[i] = unknown;
@@ -223,10 +223,7 @@ impl AlartCurnier {
             let share = radius / size;
             (
                 Unknown::Tied { to: cone.normal, factor: cone.mu, offset: cone.mu * x[cone.normal] - along },
-                Unknown::Active {
-                    shift: shift + mean * (1.0 - share) / share,
-                    rhs: -across * mean / share,
-                },
+                Unknown::Active { shift: shift + mean * (1.0 - share) / share, rhs: -across * mean / share },
             )
         };
     }
@@ -239,7 +236,7 @@ impl AlartCurnier {
                 self.next_x[i] = x[i] + t * self.step[i];
             }
             problem.multiply(&self.next_x, &mut self.next_w, &mut self.scratch)?;
-            if error(problem, &self.next_x, &self.next_w) <= (1.0 - SUFFICIENT * t) * bar {
+            if error(problem, &self.next_x, &self.next_w, &mut self.aim) <= (1.0 - SUFFICIENT * t) * bar {
                 return Ok(Some(t));
             }
         }
@@ -261,19 +258,21 @@ impl AlartCurnier {
     }
 }
 
-/// `½ Σ a |x - P(x - w/a)|²`, in joules.
-fn error(problem: &Problem, x: &[f64], w: &[f64]) -> f64 {
-    let (a, cones) = (problem.diagonal(), problem.cones());
+/// `½ Σ a |x - P(x - w/a)|²` in joules, friction bounds taken at the projected normals; `aim` is scratch.
+fn error(problem: &Problem, x: &[f64], w: &[f64], aim: &mut [f64]) -> f64 {
+    let (a, cones, friction) = (problem.diagonal(), problem.cones(), problem.friction());
     let mut error = 0.0;
-    for i in (0..x.len()).filter(|&i| !cones.is_tangent(i)) {
-        let (lo, hi) = problem.bounds_of(i, x);
-        let d = x[i] - (x[i] - w[i] / a[i]).max(lo).min(hi);
-        error += 0.5 * a[i] * d * d;
+    for coupled in [false, true] {
+        for i in (0..x.len()).filter(|&i| friction.normal_of(i).is_some() == coupled && !cones.is_tangent(i)) {
+            let (lo, hi) = problem.bounds_of(i, aim);
+            aim[i] = (x[i] - w[i] / a[i]).max(lo).min(hi);
+            error += 0.5 * a[i] * (x[i] - aim[i]) * (x[i] - aim[i]);
+        }
     }
     for cone in cones.list() {
         let ([p, q], xt, wt) = (cone.pick(a), cone.pick(x), cone.pick(w));
         let mean = 0.5 * (p + q);
-        let nearest = project_disc([xt[0] - wt[0] / mean, xt[1] - wt[1] / mean], cone.radius(x));
+        let nearest = project_disc([xt[0] - wt[0] / mean, xt[1] - wt[1] / mean], cone.radius(aim));
         let d = [xt[0] - nearest[0], xt[1] - nearest[1]];
         error += 0.5 * mean * (d[0] * d[0] + d[1] * d[1]);
     }
