@@ -206,7 +206,7 @@ static inline int mlcp_error_disc_way(double a, const double x[2], const double 
     for (i = 0; i < 2; i++) {
         nearest = radius * (aim[i] / size);
         MLCP_ERROR_ROUND(nearest);
-        out_way[i] = x[i] - nearest;
+        out_way[i] = mlcp_error_max(mlcp_error_min(x[i] - nearest, DBL_MAX), -DBL_MAX); /* inf * 0 would be NaN */
     }
     return 1;
 }

@@ -64,6 +64,19 @@ fn table_has_a_row_per_problem_and_solver_and_a_summary() {
 }
 
 #[test]
+fn pairs_of_friction_rows_become_cones() {
+    let more = ["--friction", "cone", "--solver", "alart-curnier,pgs", "--repeats", "1"];
+    let output = engines(&[&["--problem", "bullet_[bc]*s00[13]*"], &more[..]].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+    let (text, said) = (stdout(&output), stderr(&output));
+    assert!(said.contains("have no pair of friction rows to be a cone and are left out"), "{said}");
+    assert!(text.contains("bullet_box1_s003_i0_n12") && !text.contains("bullet_chain5"), "{text}");
+    assert!(text.contains("pgs does not treat friction cones"), "{text}");
+    assert!(text.lines().any(|l| l.starts_with("alart-curnier") && l.contains("1/1")), "{text}");
+    assert_refused(&engines(&[&["--problem", "bullet_chain5_s001*"], &more[..]].concat()), &["no problem", "cone"]);
+}
+
+#[test]
 fn tab_separated_values_parse() {
     let output = engines(&["--problem", SMALL, "--solver", "bpp,pgs", "--tsv", "--repeats", "2"]);
     assert!(output.status.success(), "{}", stderr(&output));

@@ -68,7 +68,8 @@ impl Disc {
             return None;
         }
         let nearest = project_disc(aim, self.radius);
-        Some([self.x[0] - nearest[0], self.x[1] - nearest[1]])
+        // Kept finite: a mass beyond all measure times infinity would be NaN.
+        Some([self.x[0] - nearest[0], self.x[1] - nearest[1]].map(|v| v.clamp(-f64::MAX, f64::MAX)))
     }
 
     fn energy(&self, a: f64) -> f64 {
