@@ -94,6 +94,10 @@ typedef enum {
     MLCP_REASON_GENERAL = 6,
     // The same on a large problem, or after such pivots: Newton's method.
     MLCP_REASON_GENERAL_NEWTON = 7,
+    // Contacts are exact cones: Newton's method on their projections.
+    MLCP_REASON_CONES = 8,
+    // Newton's method on the cones did not settle: prox sweeps, to begin it again elsewhere.
+    MLCP_REASON_CONE_SWEEPS = 9,
 } mlcp_reason;
 
 // The solvers. Numbers are part of the ABI.
@@ -132,6 +136,12 @@ typedef enum {
     MLCP_SOLVER_KIND_INTERIOR_POINT = 15,
     // Proximal semismooth Newton method on the dual, with exact line search: exact, for symmetric A.
     MLCP_SOLVER_KIND_PROX_NEWTON = 16,
+    // Projected fixed point on boxes and exact friction cones, all rows at once.
+    MLCP_SOLVER_KIND_PROX = 17,
+    // Projected Gauss-Seidel by contact on boxes and exact friction cones.
+    MLCP_SOLVER_KIND_PROX_GS = 18,
+    // Nonsmooth Newton method of Alart and Curnier on boxes and exact friction cones; A need not be symmetric.
+    MLCP_SOLVER_KIND_ALART_CURNIER = 19,
 } mlcp_solver_kind;
 
 // How a solve ended. Numbers are part of the ABI.
@@ -348,8 +358,8 @@ const char *mlcp_solver_kind_name(int32_t kind);
 //
 // with a = diagonal[i], the diagonal of A; zero exactly at a solution; invariant to the choice of units and to row
 // scaling. diagonal, x, w, lo, hi: n doubles each; diagonal > 0; |bound| >= 1e10 counts as infinite. out_row_errors: n
-// doubles, or NULL. out_total: receives the sum. Returns NO_ENERGY (diagonal <= 0), INVALID_VALUE. Any thread; allocates
-// nothing. Since 0.1.
+// doubles, or NULL. out_total: receives the sum. It knows rows with bounds only; friction cones are measured by
+// mlcp_problem_measure. Returns NO_ENERGY (diagonal <= 0), INVALID_VALUE. Any thread; allocates nothing. Since 0.1.
 mlcp_status mlcp_energy_error(size_t n,
                               const double *diagonal,
                               const double *x,
@@ -526,6 +536,21 @@ mlcp_status mlcp_problem_set_friction(mlcp_problem *problem,
                                       size_t mu_len,
                                       int32_t mode);
 
+// Declare contacts with exact Coulomb friction: |x_t| <= mu max(x_n, 0) for the two tangent rows t together, w_t opposing
+// x_t at the rim of that disc and zero inside; x_n is complementary with its own w_n. Bounds follow the impulses.
+//
+// rows: three row numbers per contact: the normal row, with lo >= 0 (call mlcp_problem_set_bounds first), and two tangent
+// rows at right angles, without bounds of their own; no row twice. mu: one per contact, >= 0, +inf allowed: the tangents
+// are then free while the contact is closed. Replaces all earlier cones; both lengths 0 for none. Rows coupled by
+// mlcp_problem_set_friction stay coupled and may hang on a cone's normal row, but cannot be in a cone. Both tangent rows
+// have one error, reported on the first of them. Solved by MLCP_SOLVER_KIND_AUTO, PROX, PROX_GS and ALART_CURNIER. Copied.
+// Returns INVALID_SIZE, INVALID_INDEX, INVALID_VALUE, INVALID_STATE (a friction row). Since 0.1.
+mlcp_status mlcp_problem_set_cones(mlcp_problem *problem,
+                                   const int32_t *rows,
+                                   size_t rows_len,
+                                   const double *mu,
+                                   size_t mu_len);
+
 // Give the normal impulses at which frozen friction bounds are evaluated, for example last step's;
 // mlcp_solver_freeze_friction finds them as ODE's and Bullet's Dantzig solvers do.
 //
@@ -541,7 +566,7 @@ size_t mlcp_problem_rows(const mlcp_problem *problem);
 // out_diagonal: exactly one double per row. Returns INVALID_SIZE. Since 0.1.
 mlcp_status mlcp_problem_get_diagonal(const mlcp_problem *problem, double *out_diagonal, size_t out_diagonal_len);
 
-// The bounds in force when the impulses are x, friction evaluated.
+// The bounds in force when the impulses are x, friction evaluated; on a cone's tangent rows minus and plus the radius.
 //
 // x, out_lo, out_hi: one double per row. Returns INVALID_SIZE, INVALID_VALUE, INVALID_STATE (frozen friction without
 // normals). Since 0.1.

@@ -31,7 +31,20 @@ pub struct Observation<'a> {
 
 /// Can this kind of solver treat this problem? If not, why?
 pub fn supports(kind: SolverKind, problem: &Problem) -> Result<()> {
-    build(kind).map_or(Ok(()), |solver| solver.check(problem))
+    let plan = Plan::new(problem, &Settings { solver: kind, ..Settings::default() });
+    let mut solvers = plan.stages().iter().filter_map(|stage| Some((build(stage.solver)?, stage.solver)));
+    solvers.try_for_each(|(solver, kind)| accepts(&*solver, kind, problem))
+}
+
+/// Friction cones are refused here, for all solvers that do not know them; the rest is the solver's own affair.
+fn accepts(solver: &dyn Solver, kind: SolverKind, problem: &Problem) -> Result<()> {
+    if problem.has_cones() && !solver.treats_cones() {
+        return Err(Error::new(
+            Status::Unsupported,
+            format_args!("{} does not treat friction cones; prox, prox-gs and alart-curnier do", kind.name()),
+        ));
+    }
+    solver.check(problem)
 }
 
 /// Called once per iteration; true stops the solve.
@@ -170,7 +183,7 @@ impl Engine {
         let n = problem.len();
         problem.check_ready()?;
         for stage in plan.stages() {
-            self.solver(stage.solver)?.check(problem)?;
+            accepts(self.solver(stage.solver)?, stage.solver, problem)?;
         }
         if self.settings.choice == Choice::Best(Measure::EnergyExactMass) {
             return Err(Error::new(
@@ -392,22 +405,10 @@ impl Work {
 
     /// Move x into its bounds, and find its w and the bounds there.
     fn settle(&mut self, problem: &Problem) -> Result<()> {
-        self.clamp(problem);
+        problem.clamp(&mut self.state.x);
         self.state.w_is_exact = true;
         problem.bounds_at(&self.state.x, &mut self.lo, &mut self.hi);
         problem.multiply(&self.state.x, &mut self.state.w, &mut self.scratch)
-    }
-
-    /// Move x into the bounds that hold there; normal rows first, then the friction rows that hang on them.
-    fn clamp(&mut self, problem: &Problem) {
-        for friction in [false, true] {
-            for i in 0..self.state.x.len() {
-                if problem.friction().normal_of(i).is_some() == friction {
-                    let (lo, hi) = problem.bounds_of(i, &self.state.x);
-                    self.state.x[i] = self.state.x[i].max(lo).min(hi);
-                }
-            }
-        }
     }
 
     /// The loop: one solver, from the iterate it finds.
@@ -536,5 +537,5 @@ impl Work {
 
 /// An iterate with the bounds there, to be measured.
 fn point<'a>(problem: &'a Problem, state: &'a State, lo: &'a [f64], hi: &'a [f64]) -> Point<'a> {
-    Point { diagonal: problem.diagonal(), x: &state.x, w: &state.w, lo, hi }
+    Point { diagonal: problem.diagonal(), x: &state.x, w: &state.w, lo, hi, cones: problem.cones() }
 }

@@ -12,10 +12,10 @@
 //! An infinite bound is absent; both infinite: a joint row; `lo = hi`: a fixed row, any `w` is right. In mechanics
 //! `A = J M⁻¹ Jᵀ + C` is symmetric positive semidefinite, usually singular, and `b` need not lie in its range.
 //! Engines that write `A x = b + w` (Bullet, ODE, DART) pass `-b`. A friction row may take its bounds from a normal
-//! row: `|x_i| <= mu_i max(x_normal, 0)`.
+//! row: `|x_i| <= mu_i max(x_normal, 0)`; or the two tangent rows of a contact share a disc of that radius, a friction cone.
 //!
 //! # The map
-//! - [`problem`]: what to solve. One operator (dense, CSR or two-body Jacobian rows), b, bounds, friction.
+//! - [`problem`]: what to solve. One operator (dense, CSR or two-body Jacobian rows), b, bounds, friction, cones.
 //! - [`metrics`]: how wrong an x is, row by row; pure functions.
 //! - [`solvers`]: one file each; a solver is `start` and `step`, and never judges itself.
 //! - [`plan`]: which solvers, in which order, and why.

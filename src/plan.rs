@@ -29,11 +29,15 @@ pub enum Reason {
     General = 6,
     /// The same on a large problem, or after such pivots: Newton's method.
     GeneralNewton = 7,
+    /// Contacts are exact cones: Newton's method on their projections.
+    Cones = 8,
+    /// Newton's method on the cones did not settle: prox sweeps, to begin it again elsewhere.
+    ConeSweeps = 9,
 }
 
 impl Reason {
     /// Every reason.
-    pub const ALL: [Reason; 8] = [
+    pub const ALL: [Reason; 10] = [
         Reason::Requested,
         Reason::TimeLimit,
         Reason::Pivots,
@@ -42,6 +46,8 @@ impl Reason {
         Reason::LastResort,
         Reason::General,
         Reason::GeneralNewton,
+        Reason::Cones,
+        Reason::ConeSweeps,
     ];
 
     /// The reason as a sentence.
@@ -55,6 +61,10 @@ impl Reason {
             Reason::LastResort => c"another kind of step, for what is left",
             Reason::General => c"A is not symmetric or a row has no effective mass: complementary pivots",
             Reason::GeneralNewton => c"A is not symmetric or a row has no effective mass: Newton's method",
+            Reason::Cones => c"contacts are exact cones: Newton's method on their projections",
+            Reason::ConeSweeps => {
+                c"Newton's method on the cones did not settle: prox sweeps, to begin it again elsewhere"
+            }
         }
     }
 }
@@ -97,6 +107,8 @@ impl Plan {
         let mut plan = Plan::default();
         if settings.solver != SolverKind::Auto {
             plan.push(settings.solver, Reason::Requested, settings.iterations(settings.solver));
+        } else if problem.has_cones() {
+            plan.cones(problem, settings);
         } else if problem.is_symmetric() && problem.has_energy() {
             plan.mechanical(problem, settings);
         } else {
@@ -113,7 +125,18 @@ impl Plan {
         self.push(SolverKind::Bpp, Reason::Pivots, FIRST_PIVOTS);
         self.push_whole(SolverKind::InteriorPoint, Reason::Redundant);
         self.push(SolverKind::Nncg, Reason::LastResort, LAST_SWEEPS);
+        self.push_whole(SolverKind::AlartCurnier, Reason::LastResort);
         self.push_whole(SolverKind::Bpp, Reason::Polish);
+    }
+
+    /// Contacts with exact friction cones.
+    fn cones(&mut self, problem: &Problem, settings: &Settings) {
+        if settings.time_limit > 0.0 && problem.len() > TINY {
+            self.push(SolverKind::ProxGs, Reason::TimeLimit, FIRST_SWEEPS);
+        }
+        self.push_whole(SolverKind::AlartCurnier, Reason::Cones);
+        self.push_whole(SolverKind::ProxGs, Reason::ConeSweeps);
+        self.push_whole(SolverKind::AlartCurnier, Reason::Polish);
     }
 
     /// Everything else.

@@ -87,6 +87,24 @@ fn smaller_steps_allocate_nothing() {
     }
 }
 
+/// Friction cones, the three solvers that know them: repeated and smaller steps, questions included.
+#[test]
+fn friction_cones_allocate_nothing() {
+    warm_kernels_of_this_thread();
+    for form in Form::ALL {
+        for kind in [17, 18, 19] {
+            let mut solver = Solver::new(kind, |s| s.max_iterations = 60);
+            let steps: Vec<Step> = sequence(form).into_iter().map(Step::with_cones).collect();
+            assert_eq!(solver.step(&steps[0]), Status::Ok, "{}", counting::last_error());
+            for (k, step) in steps.iter().enumerate().skip(1) {
+                let (taken, status) = count(|| solver.step(step));
+                assert_eq!(status, Status::Ok);
+                taken.assert_none(&format!("{form:?} solver {kind}, step {k} of {} rows", step.n));
+            }
+        }
+    }
+}
+
 /// Fewer rows on fewer bodies, but every body touching many others: the factor fills where that of columns did not.
 /// CSR is left out: there more entries are a larger problem.
 #[test]

@@ -141,6 +141,34 @@ impl Recorded {
         Ok(problem)
     }
 
+    /// The library's problem with every pair of friction rows of one normal and one coefficient as a friction cone; none
+    /// if there is no such pair. Other friction rows stay coupled.
+    pub fn fill_cones(&self, form: Form) -> mlcp::Result<Option<Problem>> {
+        let mut followers = vec![Vec::new(); self.rows()];
+        for i in 0..self.rows() {
+            if let Some(normal) = normal_of(&self.findex, i) {
+                followers[normal].push(i);
+            }
+        }
+        let mut other = self.clone();
+        let (mut rows, mut mu) = (Vec::new(), Vec::new());
+        for (normal, pair) in followers.iter().enumerate() {
+            if let [p, q] = pair[..] {
+                if self.mu[p] == self.mu[q] {
+                    rows.extend([normal as i32, p as i32, q as i32]);
+                    mu.push(self.mu[p]);
+                    (other.findex[p], other.findex[q]) = (-1, -1);
+                }
+            }
+        }
+        if mu.is_empty() {
+            return Ok(None);
+        }
+        let mut problem = other.fill(form, FrictionMode::Coupled)?;
+        problem.set_cones(&rows, &mu)?;
+        Ok(Some(problem))
+    }
+
     /// All entries by rows.
     fn dense(&self) -> Vec<f64> {
         let n = self.rows();

@@ -19,6 +19,8 @@ pub enum Friction {
     Frozen,
     /// Bounds follow the iterate.
     Coupled,
+    /// Pairs of friction rows of one normal and one coefficient become exact friction cones; problems without are left out.
+    Cone,
 }
 
 /// Where a solve starts.
@@ -172,13 +174,16 @@ impl Replay {
         let mut tasks = Vec::new();
         for name in names {
             let recorded = file.read(name).map_err(|e| e.to_string())?;
-            tasks.push(self.task(recorded, &mut notes)?);
+            tasks.extend(self.task(recorded, &mut notes)?);
+        }
+        if tasks.is_empty() {
+            return Err(format!("{}: no problem has a pair of friction rows to be a cone", self.file.display()));
         }
         notes.print();
         Ok(tasks)
     }
 
-    fn task(&self, recorded: Recorded, notes: &mut Notes) -> Result<Task, String> {
+    fn task(&self, recorded: Recorded, notes: &mut Notes) -> Result<Option<Task>, String> {
         let form = recorded.form(self.form);
         if self.form.is_some_and(|wanted| wanted != form) {
             notes.add(&recorded.name, "cannot be had in that form and are solved as csr");
@@ -196,10 +201,15 @@ impl Replay {
         if self.start != Start::Cold && start.is_none() {
             notes.add(&recorded.name, "have no such starting point and are started cold");
         }
-        let problem = recorded
-            .fill(form, mode)
-            .map_err(|e| format!("{}: problem {}: {e}", self.file.display(), recorded.name))?;
-        Ok(Task { recorded, problem, start })
+        let filled = match self.friction {
+            Friction::Cone => recorded.fill_cones(form),
+            _ => recorded.fill(form, mode).map(Some),
+        };
+        let problem = filled.map_err(|e| format!("{}: problem {}: {e}", self.file.display(), recorded.name))?;
+        if problem.is_none() {
+            notes.add(&recorded.name, "have no pair of friction rows to be a cone and are left out");
+        }
+        Ok(problem.map(|problem| Task { recorded, problem, start }))
     }
 
     fn solve_all(&self, tasks: &[Task], solvers: &[SolverKind], settings: Settings) -> Result<Vec<Row>, Trouble> {
@@ -293,7 +303,7 @@ fn trace(task: &Task, settings: Settings) -> Option<Trace> {
             return true;
         }
         problem.bounds_at(seen.x, &mut lo, &mut hi);
-        let at = Point { diagonal: problem.diagonal(), x: seen.x, w: &w, lo: &lo, hi: &hi };
+        let at = Point { diagonal: problem.diagonal(), x: seen.x, w: &w, lo: &lo, hi: &hi, cones: problem.cones() };
         let energy = if problem.has_energy() { Measure::Energy.total(&at) } else { f64::NAN };
         samples.push(Sample {
             iteration: seen.record.iteration,
