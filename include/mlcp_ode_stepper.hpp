@@ -426,7 +426,7 @@ struct AddedJoint {
 
     void hinge_rows(Rows &out) const
     {
-        dVector3 axis, other, p, q, turn;
+        dVector3 axis, other = {0, 0, 0, 0}, p, q, turn;
         dJointGetHingeAxis(joint, axis);
         dPlaneSpace(axis, p, q);
         out_of(other, body2, axis2);
@@ -485,7 +485,7 @@ struct AddedJoint {
     void slider_rows(Rows &out) const
     {
         out.orientation(relative);
-        dVector3 axis, p, q, offset, gap, half = {0, 0, 0, 0};
+        dVector3 axis, p, q, offset = {0, 0, 0, 0}, gap, half = {0, 0, 0, 0};
         dJointGetSliderAxis(joint, axis);
         dPlaneSpace(axis, p, q);
         out_of(offset, body2, axis2);
@@ -511,7 +511,7 @@ struct AddedJoint {
 
     void fixed_rows(Rows &out) const
     {
-        dVector3 offset;
+        dVector3 offset = {0, 0, 0, 0};
         const dReal *const p1 = dBodyGetPosition(body1);
         out_of(offset, body2 ? body1 : nullptr, axis2);
         const double erp = dJointGetFixedParam(joint, dParamERP), cfm = dJointGetFixedParam(joint, dParamCFM);
