@@ -247,15 +247,16 @@ struct Island {
         constraints.push_back(constraint);
         constraints.back().first_row = static_cast<int>(first);
         constraints.back().rows = m;
-        jacobian.resize(12 * (first + m), 0.0);
-        findex.resize(first + m, -1);
-        for (int k = 0; k < m; k++) {
-            rhs_cfm.push_back(0.0);
-            rhs_cfm.push_back(cfm);
-            lo_hi.push_back(-dInfinity);
-            lo_hi.push_back(dInfinity);
-            row_bodies.push_back(body1);
-            row_bodies.push_back(body2);
+        const std::size_t end = first + static_cast<std::size_t>(m);
+        jacobian.resize(12 * end, 0.0);
+        findex.resize(end, -1);
+        rhs_cfm.resize(2 * end, 0.0);
+        lo_hi.resize(2 * end, dInfinity);
+        row_bodies.resize(2 * end, body2);
+        for (std::size_t i = first; i < end; i++) {
+            rhs_cfm[2 * i + 1] = cfm;
+            lo_hi[2 * i] = -dInfinity;
+            row_bodies[2 * i] = body1;
         }
         return first;
     }

@@ -681,7 +681,9 @@ private:
             }
         }
         for (std::size_t k = 0; k < by_mention_.size(); k++) {
-            awake_[root(k)] |= dBodyIsEnabled(by_mention_[k].first) ? 1 : 0;
+            if (dBodyIsEnabled(by_mention_[k].first)) {
+                awake_[root(k)] = 1;
+            }
         }
         for (std::size_t k = 0; k < by_mention_.size(); k++) {
             if (awake_[root(k)] && !dBodyIsEnabled(by_mention_[k].first)) {

@@ -14,7 +14,7 @@ int main(int argc, char **argv)
             ode_world::build_chain(w, 5, 100.0, true);
         } else {
             w.floor();
-            dWorldSetCFM(w.world, 1e-5);
+            dWorldSetCFM(w.world, 1e-7);
             ode_world::build_wall(w, 12, 1.0, true, 0.0);
         }
         const std::vector<double> start = ode_world::positions(w);

@@ -62,8 +62,8 @@ inline void build_zoo(World &w, bool exact)
         case 4:
             dJointAttach(j = dJointCreateUniversal(id, nullptr), a, b);
             dJointSetUniversalAnchor(j, x + 0.35, 0, z);
+            dJointSetUniversalAxis2(j, 0, 0, 1); // the second first: never parallel meanwhile
             dJointSetUniversalAxis1(j, 0, 1, 0);
-            dJointSetUniversalAxis2(j, 0, 0, 1);
             dJointSetUniversalParam(j, dParamLoStop, -0.2);
             dJointSetUniversalParam(j, dParamHiStop, 0.2);
             dJointSetUniversalParam(j, dParamVel2, 1);
@@ -125,8 +125,8 @@ inline void build_zoo(World &w, bool exact)
         case 11:
             dJointAttach(j = dJointCreatePU(id, nullptr), a, b);
             dJointSetPUAnchor(j, x + 0.35, 0, z);
-            dJointSetPUAxis1(j, 0, 1, 0);
             dJointSetPUAxis2(j, 0, 0, 1);
+            dJointSetPUAxis1(j, 0, 1, 0);
             dJointSetPUAxis3(j, 1, 0, 0);
             break;
         case 12:
