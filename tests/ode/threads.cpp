@@ -1,4 +1,5 @@
-// ODE's own threads step islands at the same time: bit for bit what one thread gives. Also with measure_only.
+// ODE's own threads step islands at the same time: bit for bit what one thread gives. With measure_only ODE's solver runs,
+// which adds up forces in the order in which its threads come: the same but for rounding.
 #include "scenes.hpp"
 
 using namespace scenes;
@@ -57,7 +58,7 @@ int main(int argc, char **argv)
         run(two, options, 2, steps, &islands);
         std::printf("%s: up to %d islands, two threads differ from one by %g\n", measure ? "measured" : "solved", islands,
                     difference(one, two));
-        EXPECT(islands >= 20 && difference(one, two) == 0.0);
+        EXPECT(islands >= 20 && difference(one, two) <= (measure ? 1e-9 : 0.0));
     }
     dCloseODE();
     std::printf("ok\n");
