@@ -2,6 +2,7 @@
 #include "ode_world.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 int main(int argc, char **argv)
@@ -18,7 +19,7 @@ int main(int argc, char **argv)
             ode_world::build_wall(w, 12, 1.0, true, 0.0);
         }
         const std::vector<double> start = ode_world::positions(w);
-        for (int step = 0; step < (chain ? 300 : 100); step++) {
+        for (int step = 0; step < (argc > 2 ? std::atoi(argv[2]) : 100); step++) {
             w.collide();
             dWorldStep(w.world, 1.0 / 60);
         }

@@ -28,6 +28,11 @@ static void same_as_ode(const char *name, int steps, double tolerance, const Bui
         }
     }
     EXPECT(ode_world::lcp_failures() == failures_before);
+    std::size_t asleep = 0;
+    for (dBodyID b : ours.bodies) {
+        asleep += dBodyIsEnabled(b) ? 0 : 1;
+    }
+    EXPECT(asleep == (dWorldGetAutoDisableFlag(ours.world) ? ours.bodies.size() : 0));
     std::printf("%-28s %d steps, %4d rows: differs from dWorldStep by %.1e\n", name, steps, rows, most);
     EXPECT(most <= tolerance);
 }
