@@ -120,31 +120,39 @@ inline void build_wall(BulletWorld &world, int rows)
     }
 }
 
-/// The largest distance between the two pivots of a hinge, in metres.
-inline double hinge_error(const BulletWorld &world)
+template <class Joint> double pivot_distance(const Joint &joint)
+{
+    const btVector3 a = joint.getRigidBodyA().getWorldTransform() * joint.getAFrame().getOrigin();
+    const btVector3 b = joint.getRigidBodyB().getWorldTransform() * joint.getBFrame().getOrigin();
+    return double((a - b).length());
+}
+
+/// The largest distance between the two pivots of a hinge or ball joint, in metres.
+inline double joint_error(const BulletWorld &world)
 {
     double most = 0.0;
     for (const auto &joint : world.joints()) {
         if (joint->getConstraintType() == HINGE_CONSTRAINT_TYPE) {
-            const btHingeConstraint &hinge = static_cast<const btHingeConstraint &>(*joint);
-            const btVector3 a = hinge.getRigidBodyA().getWorldTransform() * hinge.getAFrame().getOrigin();
-            const btVector3 b = hinge.getRigidBodyB().getWorldTransform() * hinge.getBFrame().getOrigin();
-            most = std::fmax(most, double((a - b).length()));
+            most = std::fmax(most, pivot_distance(static_cast<const btHingeConstraint &>(*joint)));
+        } else if (joint->getConstraintType() == CONETWIST_CONSTRAINT_TYPE) {
+            most = std::fmax(most, pivot_distance(static_cast<const btConeTwistConstraint &>(*joint)));
         }
     }
     return most;
 }
 
-/// Five links of 1 m and 1 kg on hinges, the last of `tip` kg, let go horizontally. Hinges have friction motors and limits.
+/// Five links of 1 m and 1 kg on hinges, the last of `tip` kg, let go horizontally. Hinges have weak motors and limits;
+/// links do not touch each other.
 inline void build_chain(BulletWorld &world, double tip)
 {
     btRigidBody *last = world.box(0.0, 0.2, 0.2, 0.2, btVector3(0, 0, 0));
     for (int i = 0; i < 5; i++) {
         btRigidBody *link = world.box(i == 4 ? tip : 1.0, 0.8, 0.2, 0.2, btVector3(btScalar(i + 0.5), 0, 0));
+        link->getBroadphaseProxy()->m_collisionFilterMask = 0;
         const btVector3 on_last(i == 0 ? btScalar(0) : btScalar(0.5), 0, 0), axis(0, 0, 1);
         btHingeConstraint *hinge = world.join(new btHingeConstraint(*last, *link, on_last, btVector3(btScalar(-0.5), 0, 0), axis, axis));
-        hinge->enableAngularMotor(true, 0, btScalar(0.01));
-        hinge->setLimit(btScalar(-1.5), btScalar(1.5));
+        hinge->enableAngularMotor(true, 0, btScalar(0.5));
+        hinge->setLimit(btScalar(-1.8), btScalar(1.8));
         last = link;
     }
 }
