@@ -77,6 +77,7 @@ int main(int argc, char **argv)
                 sizeof(btScalar) == sizeof(double) ? "double" : "float");
     engine_plot::Plot plot("A ragdoll under a crate: how far its joints open", "time (s)", "largest gap in a joint (m)");
     plot.log_y = true;
+    plot.floor = 1e-9;
     BulletCompare(ragdoll, steps, plot, joint_error).all();
     if (!plot.write(path)) {
         std::fprintf(stderr, "bullet_ragdoll: cannot write %s\n", path.c_str());

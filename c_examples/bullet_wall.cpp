@@ -36,6 +36,7 @@ int main(int argc, char **argv)
                 sizeof(btScalar) == sizeof(double) ? "double" : "float");
     engine_plot::Plot plot("A wall of 30 bricks: how far it has moved", "time (s)", "largest drift of a brick (m)");
     plot.log_y = true;
+    plot.floor = 1e-9;
     BulletCompare(wall, steps, plot, drift).all();
     if (!plot.write(path)) {
         std::fprintf(stderr, "bullet_wall: cannot write %s\n", path.c_str());
