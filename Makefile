@@ -9,7 +9,7 @@ LIB     = target/release
 LINK    = -Iinclude -L$(LIB) -Wl,-rpath,$(abspath $(LIB)) -lmlcp -lm
 BIN     = target/examples
 
-.PHONY: demo test bench examples lib header clean help
+.PHONY: demo test bench examples engines lib header clean help
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -22,7 +22,7 @@ demo: examples ## build the library and the C examples, then run the first two
 	@echo; echo "The other examples are built: $(BIN)/03_callback, 04_measure_your_solver, 05_cpp."
 
 test: ## everything: set-up, unit, property, corpus and misuse tests, C examples with gcc and clang, valgrind
-	@scripts/setup.sh cargo gcc g++ clang valgrind nm
+	@scripts/setup.sh cargo gcc g++ clang valgrind nm pkg-config bullet.pc
 	$(CARGO) test --workspace
 
 bench: ## criterion benchmarks, and what monitoring costs
@@ -41,6 +41,14 @@ examples: lib ## the C and C++ examples
 	$(CC)  -std=c99   $(CFLAGS) $(STRICT) c_examples/03_callback.c            -o $(BIN)/03_callback            $(LINK)
 	$(CC)  -std=c99   $(CFLAGS) $(STRICT) c_examples/04_measure_your_solver.c -o $(BIN)/04_measure_your_solver -Iinclude -lm
 	$(CXX) -std=c++17 $(CFLAGS) $(STRICT) c_examples/05_cpp.cpp               -o $(BIN)/05_cpp                 $(LINK)
+
+engines: lib ## the examples in Bullet, whose packages are installed: tables, and pictures in target/examples
+	@scripts/setup.sh c++ pkg-config bullet.pc
+	@mkdir -p $(BIN)
+	$(CXX) -std=c++11 $(CFLAGS) c_examples/bullet_wall.cpp    -o $(BIN)/bullet_wall    $(LINK) $$(pkg-config --cflags --libs bullet)
+	$(CXX) -std=c++11 $(CFLAGS) c_examples/bullet_ragdoll.cpp -o $(BIN)/bullet_ragdoll $(LINK) $$(pkg-config --cflags --libs bullet)
+	@$(BIN)/bullet_wall $(BIN)/bullet_wall.svg
+	@$(BIN)/bullet_ragdoll $(BIN)/bullet_ragdoll.svg
 
 header: ## write include/mlcp.h anew from src/ffi
 	MLCP_WRITE_HEADER=1 $(CARGO) build

@@ -141,13 +141,13 @@ inline double joint_error(const BulletWorld &world)
     return most;
 }
 
-/// Five links of 1 m and 1 kg on hinges, the last of `tip` kg, let go horizontally. Hinges have weak motors and limits;
-/// links do not touch each other.
-inline void build_chain(BulletWorld &world, double tip)
+/// Links of 1 m and 1 kg on hinges, the last of `tip` kg, let go horizontally. Hinges have weak motors and limits; links do
+/// not touch each other.
+inline void build_chain(BulletWorld &world, int links, double tip)
 {
     btRigidBody *last = world.box(0.0, 0.2, 0.2, 0.2, btVector3(0, 0, 0));
-    for (int i = 0; i < 5; i++) {
-        btRigidBody *link = world.box(i == 4 ? tip : 1.0, 0.8, 0.2, 0.2, btVector3(btScalar(i + 0.5), 0, 0));
+    for (int i = 0; i < links; i++) {
+        btRigidBody *link = world.box(i == links - 1 ? tip : 1.0, 0.8, 0.2, 0.2, btVector3(btScalar(i + 0.5), 0, 0));
         link->getBroadphaseProxy()->m_collisionFilterMask = 0;
         const btVector3 on_last(i == 0 ? btScalar(0) : btScalar(0.5), 0, 0), axis(0, 0, 1);
         btHingeConstraint *hinge = world.join(new btHingeConstraint(*last, *link, on_last, btVector3(btScalar(-0.5), 0, 0), axis, axis));

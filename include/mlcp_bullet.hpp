@@ -72,7 +72,7 @@ struct Options {
 /// What kind of row is the worst.
 enum class RowKind { none, joint, contact, friction, rolling };
 
-/// What a step achieved: of ConstraintSolver the last world step (substep), of MlcpSolver the last call.
+/// What a step achieved: of ConstraintSolver the last world step (substep), of MlcpSolver the last call with b != 0.
 struct Report {
     /// Energy error of the step in joules: the sum over all rows of all groups.
     double energy_error;
@@ -399,18 +399,14 @@ public:
     bool solveMLCP(const btMatrixXu &A, const btVectorXu &b, btVectorXu &x, const btVectorXu &lo, const btVectorXu &hi,
                    const btAlignedObjectArray<int> &limitDependency, int numIterations, bool useSparsity = true) override
     {
+        const bool measured = core_.options().measure_only && engine_;
+        if (at_rest(b, lo, hi)) {
+            return measured ? engine_->solveMLCP(A, b, x, lo, hi, limitDependency, numIterations, useSparsity) : rest(x);
+        }
         core_.begin_step();
         Report &report = core_.report;
-        const bool measured = core_.options().measure_only && engine_;
         const std::size_t n = static_cast<std::size_t>(b.rows());
         const double start = detail::now();
-        if (!measured && at_rest(b, lo, hi)) { // the push problem of split impulse, most of the time
-            for (std::size_t i = 0; i < n; i++) {
-                x[static_cast<int>(i)] = btScalar(0);
-            }
-            report.outcome = MLCP_OUTCOME_CONVERGED;
-            return true;
-        }
         const bool filled = fill(n, A, b, x, lo, hi, limitDependency);
         report.gather_seconds = detail::now() - start;
         bool solved = measured ? engine_->solveMLCP(A, b, x, lo, hi, limitDependency, numIterations, useSparsity) : filled;
@@ -444,12 +440,21 @@ private:
     detail::Buffer<double> a_, b_, lo_, hi_, mu_, x_, row_errors_, scratch_;
     detail::Buffer<std::int32_t> findex_;
 
+    /// Nothing to do: the push problem of split impulse, most of the time.
     static bool at_rest(const btVectorXu &b, const btVectorXu &lo, const btVectorXu &hi)
     {
         for (int i = 0; i < b.rows(); i++) {
             if (b[i] != btScalar(0) || !(lo[i] <= btScalar(0)) || !(hi[i] >= btScalar(0))) {
                 return false;
             }
+        }
+        return true;
+    }
+
+    static bool rest(btVectorXu &x)
+    {
+        for (int i = 0; i < x.rows(); i++) {
+            x[i] = btScalar(0);
         }
         return true;
     }
