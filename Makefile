@@ -8,8 +8,9 @@ STRICT  = -Wall -Wextra -Wpedantic -Werror
 LIB     = target/release
 LINK    = -Iinclude -L$(LIB) -Wl,-rpath,$(abspath $(LIB)) -lmlcp -lm
 BIN     = target/examples
+PREFIX ?= /usr/local
 
-.PHONY: demo test bench examples engines lib header clean help
+.PHONY: demo test bench examples engines lib install header clean help
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -22,7 +23,7 @@ demo: examples ## build the library and the C examples, then run the first two
 	@echo; echo "The other examples are built: $(BIN)/03_callback, 04_measure_your_solver, 05_cpp."
 
 test: ## everything: set-up, unit, property, corpus and misuse tests, C examples with gcc and clang, valgrind
-	@scripts/setup.sh cargo gcc g++ clang valgrind nm pkg-config bullet.pc
+	@scripts/setup.sh cargo gcc g++ clang valgrind nm pkg-config cmake bullet.pc
 	$(CARGO) test --workspace
 
 bench: ## criterion benchmarks, and what monitoring costs
@@ -49,6 +50,9 @@ engines: lib ## the examples in Bullet, whose packages are installed: tables, an
 	$(CXX) -std=c++11 $(CFLAGS) c_examples/bullet_ragdoll.cpp -o $(BIN)/bullet_ragdoll $(LINK) $$(pkg-config --cflags --libs bullet)
 	@$(BIN)/bullet_wall $(BIN)/bullet_wall.svg
 	@$(BIN)/bullet_ragdoll $(BIN)/bullet_ragdoll.svg
+
+install: ## into PREFIX (/usr/local), with DESTDIR and LIBDIR for packagers; see docs/install.md
+	@CARGO="$(CARGO)" CC="$(CC)" DESTDIR="$(DESTDIR)" LIBDIR="$(LIBDIR)" scripts/install.sh "$(PREFIX)"
 
 header: ## write include/mlcp.h anew from src/ffi
 	MLCP_WRITE_HEADER=1 $(CARGO) build
