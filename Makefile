@@ -23,7 +23,7 @@ demo: examples ## build the library and the C examples, then run the first two
 	@echo; echo "The other examples are built: $(BIN)/03_callback, 04_measure_your_solver, 05_cpp."
 
 test: ## everything: set-up, unit, property, corpus and misuse tests, C examples with gcc and clang, valgrind
-	@scripts/setup.sh cargo gcc g++ clang valgrind nm pkg-config cmake bullet.pc
+	@scripts/setup.sh cargo gcc g++ clang valgrind nm pkg-config cmake dpkg-buildpackage dh bullet.pc
 	$(CARGO) test --workspace
 
 bench: ## criterion benchmarks, and what monitoring costs

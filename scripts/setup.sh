@@ -14,6 +14,8 @@ for tool in "$@"; do
         cc|gcc) package="gcc libc6-dev" ;;
         c++|g++) package=g++ ;;
         nm) package=binutils ;;
+        dh) package=debhelper ;;
+        dpkg-buildpackage) package=dpkg-dev ;;
         cargo)
             echo "mlcp: no Rust toolchain found. Install rustup (https://rustup.rs) or Debian's 'rustup' package, then run again." >&2
             exit 1 ;;

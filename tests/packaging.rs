@@ -192,3 +192,39 @@ fn cmake_from_source() {
         expect_rod(&call(&mut Command::new(build.join("rod"))));
     }
 }
+
+/// `debian/` gives two packages with the same files, parted as Debian wants them.
+#[test]
+fn debian_packages() {
+    let top = empty("debian");
+    let tree = top.join(format!("mlcp-{VERSION}"));
+    for name in ["cmake", "debian", "include", "scripts"] {
+        for file in files(&root().join(name)) {
+            let to = tree.join(name).join(&file);
+            std::fs::create_dir_all(to.parent().expect("a folder")).expect("a scratch folder");
+            std::fs::copy(root().join(name).join(&file), to).expect("copy the source");
+        }
+    }
+    for name in ["Cargo.toml", "Makefile", "README.md", "LICENSE-MIT"] {
+        std::fs::copy(root().join(name), tree.join(name)).expect("copy the source");
+    }
+    let mut build = Command::new("dpkg-buildpackage");
+    // Stripping the unoptimised library of these tests would take longer than all else.
+    build.current_dir(&tree).env("MLCP_BUILD", library_dir()).env("DEB_BUILD_OPTIONS", "nostrip noautodbgsym");
+    call(build.args(["-us", "-uc", "-b"]));
+
+    let unpacked = top.join("unpacked");
+    let architecture = call(Command::new("dpkg").arg("--print-architecture"));
+    let series = VERSION.rsplit_once('.').expect("three numbers").0;
+    for package in [format!("libmlcp{series}"), "libmlcp-dev".to_owned()] {
+        let file = top.join(format!("{package}_{VERSION}_{}.deb", architecture.trim()));
+        call(Command::new("dpkg-deb").arg("-x").args([&file, &unpacked]));
+    }
+    let multiarch = call(Command::new("gcc").arg("-print-multiarch"));
+    let installed: Vec<String> = files(&unpacked.join("usr"))
+        .iter()
+        .filter(|file| !file.starts_with("share/doc/"))
+        .map(|file| file.replace(&format!("lib/{}/", multiarch.trim()), "lib/"))
+        .collect();
+    assert_eq!(installed, expected_files());
+}
