@@ -149,8 +149,8 @@ inline void build_chain(BulletWorld &world, int links, double tip)
     for (int i = 0; i < links; i++) {
         btRigidBody *link = world.box(i == links - 1 ? tip : 1.0, 0.8, 0.2, 0.2, btVector3(btScalar(i + 0.5), 0, 0));
         link->getBroadphaseProxy()->m_collisionFilterMask = 0;
-        const btVector3 on_last(i == 0 ? btScalar(0) : btScalar(0.5), 0, 0), axis(0, 0, 1);
-        btHingeConstraint *hinge = world.join(new btHingeConstraint(*last, *link, on_last, btVector3(btScalar(-0.5), 0, 0), axis, axis));
+        const btVector3 on_last(i == 0 ? btScalar(0) : btScalar(0.5), 0, 0), on_link(btScalar(-0.5), 0, 0), axis(0, 0, 1);
+        btHingeConstraint *hinge = world.join(new btHingeConstraint(*last, *link, on_last, on_link, axis, axis));
         hinge->enableAngularMotor(true, 0, btScalar(0.5));
         hinge->setLimit(btScalar(-1.8), btScalar(1.8));
         last = link;

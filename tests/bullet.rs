@@ -111,11 +111,15 @@ fn header_compiles_everywhere() {
     }
     let source = scratch("header.cpp");
     // Twice, beside mlcp.hpp where that one can be, with nothing included before.
-    let text = "#include \"mlcp_bullet.hpp\"\n#include \"mlcp_bullet.hpp\"\n#if __cplusplus >= 201703L\n#include \"mlcp.hpp\"\n#endif\n\
-                int main() { mlcp::bullet::ConstraintSolver a; mlcp::bullet::MlcpSolver b; return a.num_fallbacks() + b.num_failures() == 0 ? 0 : 1; }\n";
+    let text = "#include \"mlcp_bullet.hpp\"\n#include \"mlcp_bullet.hpp\"\n\
+                #if __cplusplus >= 201703L\n#include \"mlcp.hpp\"\n#endif\n\
+                int main()\n{\nmlcp::bullet::ConstraintSolver a;\nmlcp::bullet::MlcpSolver b;\n\
+                return a.num_fallbacks() + b.num_fallbacks() == 0 ? 0 : 1;\n}\n";
     std::fs::write(&source, text).expect("write the source");
     for (i, (tool, std, precision)) in
-        [("clang++", "-std=c++11", Float), ("clang++", "-std=c++20", Double), ("g++", "-std=c++17", Float)].iter().enumerate()
+        [("clang++", "-std=c++11", Float), ("clang++", "-std=c++20", Double), ("g++", "-std=c++17", Float)]
+            .iter()
+            .enumerate()
     {
         build(tool, std, *precision, &source, &scratch(&format!("header_{i}")));
     }

@@ -182,7 +182,8 @@ fn cmake_from_source() {
     let project = project("cmake_source");
     let list = project.join("CMakeLists.txt");
     let source = std::fs::read_to_string(&list).expect("CMakeLists.txt");
-    std::fs::write(&list, source.replace("${CMAKE_CURRENT_SOURCE_DIR}/../../..", text(root()))).expect("CMakeLists.txt");
+    std::fs::write(&list, source.replace("${CMAKE_CURRENT_SOURCE_DIR}/../../..", text(root())))
+        .expect("CMakeLists.txt");
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("the target folder");
     let options = ["-DMLCP_CARGO_PROFILE=dev".to_owned(), format!("-DMLCP_CARGO_TARGET_DIR={}", text(target))];
     for shared in ["OFF", "ON"] {

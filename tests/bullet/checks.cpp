@@ -322,7 +322,7 @@ static void measuring(int)
                         wrapped.report().energy_scale);
         }
     }
-    EXPECT(largest_difference(c, d) == 0.0 && wrapped.num_failures() == 0);
+    EXPECT(largest_difference(c, d) == 0.0 && wrapped.num_fallbacks() == 0);
 
     // Joints are named: one that cannot hold.
     ConstraintSolver one_sweep(measure_only());
