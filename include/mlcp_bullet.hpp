@@ -46,8 +46,8 @@ struct Options {
     /// Coupled: |friction| <= mu normal at the solution. Frozen: normals first without friction, then friction within
     /// mu times those normals, which is what btDantzigSolver computes.
     mlcp_friction_mode friction;
-    /// Start from the last step's impulses: contacts, friction, rolling friction and joints. Off also without Bullet's
-    /// SOLVER_USE_WARMSTARTING.
+    /// Start from the last step's impulses of joints, contacts, friction and rolling friction, all but the joints' damped
+    /// by Bullet's m_warmstartingFactor (0.85). Off also without Bullet's SOLVER_USE_WARMSTARTING.
     bool warm_start;
     /// Bullet's own solver solves; libmlcp only measures it.
     bool measure_only;
@@ -334,8 +334,9 @@ protected:
         const detail::Pools pools = {this->m_tmpSolverBodyPool, this->m_tmpSolverNonContactConstraintPool,
                                      this->m_tmpSolverContactConstraintPool, this->m_tmpSolverContactFrictionConstraintPool,
                                      this->m_tmpSolverContactRollingFrictionConstraintPool};
+        // Damped: redundant contacts would hand on stresses that cancel each other, step by step more of them.
         const bool warm = core_.options().warm_start && (info.m_solverMode & SOLVER_USE_WARMSTARTING);
-        const bool filled = rows_.gather(pools, warm);
+        const bool filled = rows_.gather(pools, warm ? static_cast<double>(info.m_warmstartingFactor) : 0.0);
         report.gather_seconds += detail::now() - start;
         if (filled && rows_.size() == 0) {
             return btScalar(0);

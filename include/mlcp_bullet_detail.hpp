@@ -292,7 +292,7 @@ struct Pools {
 /// Bullet's rows as a libmlcp problem, and its solution back into Bullet.
 class Rows {
 public:
-    explicit Rows(Core &core) : core_(core), n_(0), points_(0) {}
+    explicit Rows(Core &core) : core_(core), n_(0), points_(0), warm_(0.0) {}
 
     std::size_t size() const { return n_; }
     double *x() { return x_.data(); }
@@ -328,20 +328,21 @@ public:
         }
     }
 
-    /// Fill the problem; x holds the start.
-    bool gather(const Pools &pools, bool warm)
+    /// Fill the problem; x holds the start: the last step's impulses, those of contacts times `warm`, or 0 if that is 0.
+    bool gather(const Pools &pools, double warm)
     {
         n_ = 0;
+        warm_ = warm;
         const int rows = pools.joints.size() + pools.contacts.size() + pools.friction.size() + pools.rolling.size();
         const std::size_t bodies = static_cast<std::size_t>(pools.bodies.size());
         if (!reserve(static_cast<std::size_t>(rows), bodies, static_cast<std::size_t>(pools.contacts.size()))) {
             return false;
         }
         gather_bodies(pools);
-        gather_joints(pools, warm);
-        gather_contacts(pools, warm);
-        gather_friction(pools, warm);
-        gather_rolling(pools, warm);
+        gather_joints(pools);
+        gather_contacts(pools);
+        gather_friction(pools);
+        gather_rolling(pools);
         return n_ == 0 || set_problem(bodies);
     }
 
@@ -450,6 +451,7 @@ private:
 
     Core &core_;
     std::size_t n_, points_;
+    double warm_;
     ImpulseCache cache_;
     Buffer<Row> row_;
     Buffer<Point> point_;
@@ -546,7 +548,7 @@ private:
         mu_[n_ - 1] = std::fmax(mu, 0.0);
     }
 
-    void gather_joints(const Pools &pools, bool warm)
+    void gather_joints(const Pools &pools)
     {
         Row row = Row();
         row.kind = RowKind::joint;
@@ -554,13 +556,13 @@ private:
             btSolverConstraint &c = pools.joints[i];
             row.ordinal = row.owner == c.m_originalContactPoint ? row.ordinal + 1 : 0;
             row.owner = c.m_originalContactPoint;
-            if (add(pools, c, row, c.m_lowerLimit, c.m_upperLimit) && warm) {
-                start_at(cache_.find(row.owner, row.ordinal));
+            if (add(pools, c, row, c.m_lowerLimit, c.m_upperLimit)) {
+                start_at(warm_ > 0.0 ? cache_.find(row.owner, row.ordinal) : 0.0);
             }
         }
     }
 
-    void gather_contacts(const Pools &pools, bool warm)
+    void gather_contacts(const Pools &pools)
     {
         Row row = Row();
         row.kind = RowKind::contact;
@@ -582,8 +584,8 @@ private:
             }
             const bool added = add(pools, c, row, c.m_lowerLimit, c.m_upperLimit);
             contact_row_[contact] = added ? static_cast<std::int32_t>(n_ - 1) : -1;
-            if (added && warm) {
-                start_at(static_cast<const btManifoldPoint *>(row.owner)->m_appliedImpulse);
+            if (added) {
+                start_at(warm_ * static_cast<const btManifoldPoint *>(row.owner)->m_appliedImpulse);
             }
         }
     }
@@ -595,7 +597,7 @@ private:
         return c.m_friction >= btScalar(0) ? normal : -1;
     }
 
-    void gather_friction(const Pools &pools, bool warm)
+    void gather_friction(const Pools &pools)
     {
         for (int i = 0; i < pools.friction.size(); i++) {
             btSolverConstraint &c = pools.friction[i];
@@ -610,18 +612,16 @@ private:
                 continue;
             }
             couple(normal, c.m_friction);
-            if (warm) { // anisotropic directions are no unit vectors
-                const bool first = pools.bodies[c.m_solverBodyIdA].m_originalBody != nullptr;
-                const btVector3 direction = first ? c.m_contactNormal1 : -c.m_contactNormal2;
-                const double *t = &tangent_[3 * static_cast<std::size_t>(c.m_frictionIndex)];
-                const double along = t[0] * direction[0] + t[1] * direction[1] + t[2] * direction[2];
-                start_at(along / static_cast<double>(direction.length2()));
-            }
+            const bool first = pools.bodies[c.m_solverBodyIdA].m_originalBody != nullptr;
+            const btVector3 direction = first ? c.m_contactNormal1 : -c.m_contactNormal2;
+            const double *t = &tangent_[3 * static_cast<std::size_t>(c.m_frictionIndex)];
+            const double along = t[0] * direction[0] + t[1] * direction[1] + t[2] * direction[2];
+            start_at(warm_ * along / static_cast<double>(direction.length2())); // anisotropic directions are no unit vectors
         }
     }
 
     /// Rolling and spinning friction: at most mu times the normal impulse, and at most mu, as in Bullet.
-    void gather_rolling(const Pools &pools, bool warm)
+    void gather_rolling(const Pools &pools)
     {
         const void *last = nullptr;
         int ordinal = 0;
@@ -639,9 +639,7 @@ private:
             row.ordinal = ordinal;
             if (add(pools, c, row, -static_cast<double>(c.m_friction), c.m_friction)) {
                 couple(normal, c.m_friction);
-                if (warm) {
-                    start_at(cache_.find(row.owner, row.ordinal));
-                }
+                start_at(warm_ * cache_.find(row.owner, row.ordinal));
             }
         }
     }
