@@ -151,16 +151,13 @@ public:
     Report report;
     long fallbacks;
 
-    explicit Core(const Options &options) : fallbacks(0), problem_(nullptr), solver_(nullptr), spent_(0.0)
+    explicit Core(const Options &options)
+        : fallbacks(0), problem_(nullptr), solver_(nullptr), spent_(0.0), unconverged_(0.0), broken_(false)
     {
         error_[0] = '\0';
-        (void)(check(mlcp_problem_create(&problem_)) && check(mlcp_solver_create(nullptr, &solver_)) && set_options(options));
+        (void)(create() && set_options(options));
     }
-    ~Core()
-    {
-        mlcp_solver_destroy(solver_);
-        mlcp_problem_destroy(problem_);
-    }
+    ~Core() { destroy(); }
     Core(const Core &) = delete;
     Core &operator=(const Core &) = delete;
 
@@ -178,7 +175,9 @@ public:
             || !check(mlcp_solver_set_callback(solver_, options.callback, options.callback_data))) {
             return false;
         }
-        options_ = options;
+        if (&options != &options_) {
+            options_ = options;
+        }
         return true;
     }
 
@@ -186,10 +185,15 @@ public:
     {
         report = Report();
         spent_ = 0.0;
+        if (broken_) { // a defect in libmlcp was caught: its handles are of no more use
+            destroy();
+            broken_ = !(create() && set_options(options_));
+        }
     }
 
     bool check(mlcp_status status)
     {
+        broken_ = broken_ || status == MLCP_STATUS_INTERNAL;
         return status == MLCP_STATUS_OK || fail(mlcp_last_error());
     }
 
@@ -253,7 +257,21 @@ private:
     mlcp_problem *problem_;
     mlcp_solver *solver_;
     double spent_, unconverged_;
+    bool broken_;
     char error_[256];
+
+    bool create()
+    {
+        return check(mlcp_problem_create(&problem_)) && check(mlcp_solver_create(nullptr, &solver_));
+    }
+
+    void destroy()
+    {
+        mlcp_solver_destroy(solver_);
+        mlcp_problem_destroy(problem_);
+        solver_ = nullptr;
+        problem_ = nullptr;
+    }
 
     static void clear(double *values, std::size_t n)
     {
