@@ -86,6 +86,7 @@ checks!(
     rolling_sphere,
     sliding_box,
     no_allocation,
+    warm_start,
     split_impulse,
     measuring,
     frozen_is_dantzig,
