@@ -8,8 +8,9 @@ STRICT  = -Wall -Wextra -Wpedantic -Werror
 LIB     = target/release
 LINK    = -Iinclude -L$(LIB) -Wl,-rpath,$(abspath $(LIB)) -lmlcp -lm
 BIN     = target/examples
+PREFIX ?= /usr/local
 
-.PHONY: demo test bench examples lib header docs clean help ode
+.PHONY: demo test bench examples engines bullet ode lib install header docs clean help
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -22,7 +23,7 @@ demo: examples ## build the library and the C examples, then run the first two
 	@echo; echo "The other examples are built: $(BIN)/03_callback, 04_measure_your_solver, 05_cpp, 06_cones."
 
 test: ## everything: set-up, unit, property, corpus and misuse tests, C examples with gcc and clang, valgrind
-	@scripts/setup.sh cargo gcc g++ clang valgrind nm pkg-config ode.pc
+	@scripts/setup.sh cargo gcc g++ clang valgrind nm pkg-config cmake dpkg-buildpackage dh bullet.pc ode.pc
 	$(CARGO) test --workspace
 
 bench: ## criterion benchmarks, and what monitoring costs
@@ -43,6 +44,8 @@ examples: lib ## the C and C++ examples
 	$(CXX) -std=c++17 $(CFLAGS) $(STRICT) c_examples/05_cpp.cpp               -o $(BIN)/05_cpp                 $(LINK)
 	$(CC)  -std=c99   $(CFLAGS) $(STRICT) c_examples/06_cones.c               -o $(BIN)/06_cones               $(LINK)
 
+engines: bullet ode ## the examples in Bullet and in ODE
+
 ode: lib ## the examples in ODE, whose package is installed: tables, and pictures in target/examples
 	@scripts/setup.sh c++ pkg-config ode.pc
 	@mkdir -p $(BIN)
@@ -50,6 +53,17 @@ ode: lib ## the examples in ODE, whose package is installed: tables, and picture
 	    $(CXX) -std=c++11 $(CFLAGS) c_examples/ode_$$e.cpp -o $(BIN)/ode_$$e $(LINK) $$(pkg-config --cflags --libs ode) && \
 	    $(BIN)/ode_$$e $(BIN)/ode_$$e.svg || exit 1; done
 	$(CXX) -std=c++11 $(CFLAGS) -shared -fPIC c_examples/ode_preload.cpp -o $(BIN)/ode_preload.so $(LINK) -ldl
+
+bullet: lib ## the examples in Bullet, whose package is installed: tables, and pictures in target/examples
+	@scripts/setup.sh c++ pkg-config bullet.pc
+	@mkdir -p $(BIN)
+	$(CXX) -std=c++11 $(CFLAGS) c_examples/bullet_wall.cpp    -o $(BIN)/bullet_wall    $(LINK) $$(pkg-config --cflags --libs bullet)
+	$(CXX) -std=c++11 $(CFLAGS) c_examples/bullet_ragdoll.cpp -o $(BIN)/bullet_ragdoll $(LINK) $$(pkg-config --cflags --libs bullet)
+	@$(BIN)/bullet_wall $(BIN)/bullet_wall.svg
+	@$(BIN)/bullet_ragdoll $(BIN)/bullet_ragdoll.svg
+
+install: ## into PREFIX (/usr/local), with DESTDIR and LIBDIR for packagers; see docs/install.md
+	@CARGO="$(CARGO)" CC="$(CC)" DESTDIR="$(DESTDIR)" LIBDIR="$(LIBDIR)" scripts/install.sh "$(PREFIX)"
 
 header: ## write include/mlcp.h anew from src/ffi
 	MLCP_WRITE_HEADER=1 $(CARGO) build

@@ -3,6 +3,7 @@
  *
  *     engine_plot::Plot plot("Wall of 30 boxes", "time (s)", "drift (m)");
  *     plot.log_y = true;                             // logarithmic; values <= 0 are left out
+ *     plot.floor = 1e-9;                             // smaller values are drawn there
  *     size_t a = plot.add("Bullet, 10 sweeps"), b = plot.add("libmlcp");
  *     plot.point(a, t, drift_a);
  *     plot.point(b, t, drift_b);
@@ -25,9 +26,10 @@ namespace engine_plot {
 class Plot {
 public:
     bool log_y;
+    double floor;
 
     Plot(const std::string &title, const std::string &x_label, const std::string &y_label)
-        : log_y(false), title_(title), x_label_(x_label), y_label_(y_label)
+        : log_y(false), floor(-HUGE_VAL), title_(title), x_label_(x_label), y_label_(y_label)
     {
     }
 
@@ -57,8 +59,10 @@ public:
         text(f, -(TOP + BOTTOM) / 2, 20, "middle", y_label_, " transform=\"rotate(-90)\"");
         grid(f, x, false);
         grid(f, y, true);
+        int legend = LEFT;
         for (std::size_t i = 0; i < lines_.size(); i++) {
-            curve(f, i, x, y);
+            curve(f, i, x, y, legend);
+            legend += 56 + 7 * static_cast<int>(lines_[i].name.size());
         }
         std::fprintf(f, "</svg>\n");
         const bool written = !std::ferror(f);
@@ -78,19 +82,20 @@ private:
 
         double pixel(double v) const { return first + (v - from) / (to - from) * (last - first); }
     };
-    enum { WIDTH = 760, HEIGHT = 440, LEFT = 96, RIGHT = 740, TOP = 44, BOTTOM = 378 };
+    enum { WIDTH = 760, HEIGHT = 440, LEFT = 96, RIGHT = 740, TOP = 66, BOTTOM = 378 };
 
     std::string title_, x_label_, y_label_;
     std::vector<Line> lines_;
 
     bool drawn(const std::pair<double, double> &p) const
     {
-        return std::isfinite(p.first) && std::isfinite(p.second) && (!log_y || p.second > 0.0);
+        return std::isfinite(p.first) && std::isfinite(p.second) && (!log_y || p.second > 0.0 || floor > 0.0);
     }
 
     double value(const std::pair<double, double> &p, bool is_y) const
     {
-        return !is_y ? p.first : log_y ? std::log10(p.second) : p.second;
+        const double y = std::fmax(p.second, floor);
+        return !is_y ? p.first : log_y ? std::log10(y) : y;
     }
 
     Axis axis(bool is_y, int first, int last) const
@@ -114,7 +119,8 @@ private:
             tick = log ? 1.0 : std::fmax(std::fabs(to), 1e-3) / 4.0;
         }
         const double low = std::floor(from / tick + 1e-9) * tick, high = std::ceil(to / tick - 1e-9) * tick;
-        return Axis{low, high > low ? high : low + tick, tick, first, last, log};
+        const double end = is_y ? high : to; // time ends where the data end
+        return Axis{low, end > low ? end : low + tick, tick, first, last, log};
     }
 
     /// The next of 1, 2, 5, 10, ... above a width.
@@ -130,7 +136,7 @@ private:
 
     static void grid(std::FILE *f, const Axis &axis, bool is_y)
     {
-        const int ticks = static_cast<int>(std::floor((axis.to - axis.from) / axis.tick + 0.5));
+        const int ticks = static_cast<int>(std::floor((axis.to - axis.from) / axis.tick + 1e-6));
         for (int i = 0; i <= ticks; i++) {
             const double v = axis.from + i * axis.tick, p = axis.pixel(v);
             const char *colour = i == 0 ? "#444" : "#ddd";
@@ -150,8 +156,8 @@ private:
         }
     }
 
-    /// The line, broken where a value cannot be drawn, and its entry in the legend.
-    void curve(std::FILE *f, std::size_t i, const Axis &x, const Axis &y) const
+    /// The line, broken where a value cannot be drawn, and its entry in the legend, which begins at a pixel.
+    void curve(std::FILE *f, std::size_t i, const Axis &x, const Axis &y, int legend) const
     {
         static const char *const COLOURS[] = {"#d95f02", "#1b6fb3", "#3a923a", "#8e44ad", "#7a7a7a", "#b8860b"};
         const char *colour = COLOURS[i % 6];
@@ -163,9 +169,8 @@ private:
             }
             joined = drawn(p);
         }
-        const int row = TOP + 16 + 18 * static_cast<int>(i);
-        std::fprintf(f, "\"/>\n<path d=\"M%d %dh26\" stroke=\"%s\" stroke-width=\"2\"/>\n", LEFT + 12, row - 4, colour);
-        text(f, LEFT + 44, row, "start", lines_[i].name, " stroke=\"white\" stroke-width=\"4\" paint-order=\"stroke\"");
+        std::fprintf(f, "\"/>\n<path d=\"M%d %dh26\" stroke=\"%s\" stroke-width=\"2\"/>\n", legend, TOP - 17, colour);
+        text(f, legend + 32, TOP - 13, "start", lines_[i].name, "");
     }
 
     static void text(std::FILE *f, int x, int y, const char *anchor, const std::string &words, const std::string &extra)

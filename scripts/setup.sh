@@ -11,9 +11,12 @@ for tool in "$@"; do
     esac
     case "$tool" in
         ode.pc) package=libode-dev ;;
+        bullet.pc) package=libbullet-dev ;;
         cc|gcc) package="gcc libc6-dev" ;;
         c++|g++) package=g++ ;;
         nm) package=binutils ;;
+        dh) package=debhelper ;;
+        dpkg-buildpackage) package=dpkg-dev ;;
         cargo)
             echo "mlcp: no Rust toolchain found. Install rustup (https://rustup.rs) or Debian's 'rustup' package, then run again." >&2
             exit 1 ;;
