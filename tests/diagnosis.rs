@@ -74,7 +74,7 @@ fn expect(mechanism: &Mechanism, redundant: &[usize], shared: &[usize]) {
     }
     let mut levers = rows.clone();
     for row in levers.jacobian.chunks_exact_mut(12).filter(|r| r[..3].iter().any(|v| *v != 0.0)) {
-        row[3..6].iter_mut().chain(&mut []).for_each(|v| *v *= 1e3);
+        row[3..6].iter_mut().for_each(|v| *v *= 1e3);
         row[9..12].iter_mut().for_each(|v| *v *= 1e3);
     }
     cases.push(problem_of(&small, &levers));
@@ -85,7 +85,7 @@ fn expect(mechanism: &Mechanism, redundant: &[usize], shared: &[usize]) {
         assert_eq!(rows_with(&diagnosis, RowRole::Shared), shared, "case {k}: {findings:?}");
         assert_eq!((findings.considered, findings.rank), (n, n - redundant.len()), "case {k}");
         assert!(findings.is_consistent && findings.contradiction < 1e-20, "case {k}");
-        assert!(findings.closest_kept > 1e-3 && findings.farthest_dropped < 1e-9, "case {k}: {findings:?}");
+        assert!(findings.closest_kept > 1e-5 && findings.farthest_dropped < 1e-12, "case {k}: {findings:?}");
     }
 }
 

@@ -1,9 +1,9 @@
 //! Which constraints are too many: rank, redundant rows, what each depends on, and whether they contradict each other.
 //!
 //! Rows are put on one scale (`scaled_rows.rs`) and taken in the caller's order by a sparse QR factorisation
-//! (`linalg/row_qr.rs`). A row that its predecessors leave no more than `tolerance` of is redundant: the first rows
-//! stay, the later ones are named. All numbers compared with tolerances are pure numbers, so neither units nor the
-//! scaling of rows move the verdict. Cost: that of a sparse factorisation in 6 columns per body; a few passes over it.
+//! (`linalg/row_qr.rs`). A row of which no more than `tolerance` is left after its predecessors is redundant: the first
+//! rows stay, the later ones are named. All numbers compared with tolerances are pure numbers, so neither units nor the
+//! scaling of rows move the verdict. Cost: one sparse factorisation in 6 columns per body.
 
 use super::condition::condition;
 use super::scaled_rows::ScaledRows;
@@ -13,16 +13,17 @@ use crate::problem::Problem;
 
 /// Default tolerance for Jacobian rows: assembled in single precision they are off by 1e-7.
 pub const TOLERANCE: f64 = 1e-6;
-/// Default tolerance for rows of A = K Kᵀ, whose distances are squared where K is nearly singular.
+/// Default tolerance for rows of A = K Kᵀ, whose smallest singular values are squares of those of K.
 pub const MATRIX_TOLERANCE: f64 = 1e-9;
-/// What opens a slot of R must be at least this fraction of the tolerance: less is round-off.
-const NOISE: f64 = 1e-3;
 /// Coefficients below this fraction of the largest are round-off.
 const COEFFICIENT: f64 = 1e-6;
 /// A contradiction below this fraction of b is round-off.
 const CONSISTENT: f64 = 1e-7;
-/// A leverage this close to 1 belongs to a row that no other can replace.
-const NEEDED: f64 = 1e-8;
+/// Coefficients of the mixture of all redundant rows: less than this is round-off.
+const TAKES_PART: f64 = 1e-6;
+/// Conjugate gradients for the nearest consistent b.
+const CG_STEPS: usize = 200;
+const CG_TOLERANCE: f64 = 1e-13;
 
 /// What a row is to the others. Numbers are part of the ABI.
 #[repr(C)]
@@ -51,7 +52,7 @@ pub struct Findings {
     pub redundant: usize,
     /// The tolerance used.
     pub tolerance: f64,
-    /// The least that the rows before it left of a kept row, 1: nothing taken. A value near the tolerance is a close call.
+    /// The least that was left of a kept row after the rows before it; 1: all. A value near the tolerance is a close call.
     pub closest_kept: f64,
     /// The most that was left of a redundant row.
     pub farthest_dropped: f64,
@@ -67,9 +68,8 @@ pub struct Findings {
 #[derive(Default)]
 pub struct Diagnosis {
     rows: ScaledRows,
-    /// R of the kept rows, and of all.
+    /// R of the kept rows.
     kept: RowQr,
-    all: RowQr,
     role: Vec<RowRole>,
     findings: Findings,
     /// Per problem row: the velocity by which it contradicts the others.
@@ -129,18 +129,20 @@ impl Diagnosis {
         for k in 0..considered {
             let i = self.rows.rows[k] as usize;
             self.inverse_mass[i] = self.rows.scale[k] * self.rows.scale[k];
-            let (left, _) = self.kept.split(self.rows.row(k));
-            if left > tolerance && self.kept.insert(self.rows.row(k), NOISE * tolerance) > 0.0 {
+            let left = self.kept.insert(self.rows.row(k), tolerance);
+            if left > 0.0 {
                 self.role[i] = RowRole::Needed;
                 found.rank += 1;
                 found.closest_kept = found.closest_kept.min(left);
             } else {
                 self.role[i] = RowRole::Redundant;
-                found.farthest_dropped = found.farthest_dropped.max(left);
+                found.farthest_dropped = found.farthest_dropped.max(-left);
             }
         }
         found.redundant = considered - found.rank;
-        self.find_shared(&start, &index, found.redundant > 0)?;
+        if found.redundant > 0 {
+            self.find_shared();
+        }
         let kept: Vec<usize> = (0..considered).filter(|&k| self.role_of(k) != RowRole::Redundant).collect();
         found.condition = condition(&self.rows, &kept);
         self.findings = found;
@@ -151,24 +153,43 @@ impl Diagnosis {
         self.role[self.rows.rows[k] as usize]
     }
 
-    /// Kept rows whose leverage among all rows is below 1 could be exchanged for a redundant one.
-    fn find_shared(&mut self, start: &[u32], index: &[u32], any: bool) -> Result<()> {
-        self.all.copy_from(&self.kept, start, index)?;
-        if !any {
-            return Ok(());
-        }
+    /// Kept rows that some redundant row depends on. The coefficients of a random mixture of all redundant rows are zero
+    /// only where those of each are.
+    fn find_shared(&mut self) {
+        let mut mixture = vec![0.0; self.kept.columns()];
+        let mut state = 0x9e37_79b9_7f4a_7c15u64;
         for k in 0..self.rows.len() {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             if self.role_of(k) == RowRole::Redundant {
-                self.all.insert(self.rows.row(k), f64::INFINITY);
+                // In ±[1/2, 1).
+                let weight = 0.5 + 0.5 * (state >> 12) as f64 * 2f64.powi(-52);
+                self.rows.add(k, if state & 1 << 40 == 0 { weight } else { -weight }, &mut mixture);
             }
         }
-        for k in 0..self.rows.len() {
-            let i = self.rows.rows[k] as usize;
-            if self.role[i] == RowRole::Needed && self.all.split(self.rows.row(k)).1 < 1.0 - NEEDED {
-                self.role[i] = RowRole::Shared;
+        let coefficient = self.explain(&mixture);
+        for (k, c) in coefficient.iter().enumerate().filter(|(_, c)| c.abs() > TAKES_PART) {
+            debug_assert!(c.is_finite());
+            self.role[self.rows.rows[k] as usize] = RowRole::Shared;
+        }
+    }
+
+    /// Coefficients of the kept rows that add up to g; a second round removes the round-off of the first.
+    fn explain(&mut self, g: &[f64]) -> Vec<f64> {
+        let mut coefficient = vec![0.0; self.rows.len()];
+        let mut u = vec![0.0; g.len()];
+        for _ in 0..2 {
+            u.copy_from_slice(g);
+            for (k, c) in coefficient.iter().enumerate().filter(|(_, c)| **c != 0.0) {
+                self.rows.add(k, -c, &mut u);
+            }
+            self.kept.solve(&mut u);
+            for (k, c) in coefficient.iter_mut().enumerate() {
+                if self.role[self.rows.rows[k] as usize] != RowRole::Redundant {
+                    *c += self.rows.dot(k, &u);
+                }
             }
         }
-        Ok(())
+        coefficient
     }
 
     /// b, each row over the root of its effective mass, less what a motion of the bodies can undo.
@@ -202,19 +223,74 @@ impl Diagnosis {
         Ok(())
     }
 
-    /// `r -= K (KᵀK)† Kᵀ r`, twice: the second pass removes what round-off left of the first.
+    /// `r -= K K† r`: leave only what no motion of the bodies makes.
+    ///
+    /// With redundant rows `K_R = S K_B` of the kept ones, the nearest motion has row velocities y in the kept rows and
+    /// `S y` in the others; `(I + SᵀS) (y - r_B) = Sᵀ (r_R - S r_B)` by conjugate gradients, which begin with the answer
+    /// where r is consistent.
     fn remove_range(&mut self, r: &mut [f64]) {
-        let mut u = vec![0.0; self.all.columns()];
-        for _ in 0..2 {
-            u.fill(0.0);
-            for (k, r) in r.iter().enumerate() {
-                self.rows.add(k, *r, &mut u);
+        let redundant: Vec<bool> = (0..r.len()).map(|k| self.role_of(k) == RowRole::Redundant).collect();
+        let mut step = vec![0.0; r.len()];
+        // In kept rows: the change of y. In the others: what is left of r.
+        let mut spread = r.to_vec();
+        spread.iter_mut().zip(&redundant).for_each(|(v, red)| *v = if *red { 0.0 } else { *v });
+        self.carry(&mut spread, &redundant);
+        let mut rest: Vec<f64> = (0..r.len()).map(|k| if redundant[k] { r[k] - spread[k] } else { 0.0 }).collect();
+        let mut change = vec![0.0; r.len()];
+        // residual = Sᵀ rest - change
+        let mut residual = rest.clone();
+        self.carry_back(&mut residual, &redundant);
+        let whole: f64 = r.iter().map(|v| v * v).sum();
+        let mut size: f64 = residual.iter().map(|v| v * v).sum();
+        step.copy_from_slice(&residual);
+        for _ in 0..CG_STEPS {
+            if size <= CG_TOLERANCE * CG_TOLERANCE * whole {
+                break;
             }
-            self.all.solve(&mut u);
-            for (k, r) in r.iter_mut().enumerate() {
-                *r -= self.rows.dot(k, &u);
+            let mut image = step.clone();
+            self.carry(&mut image, &redundant);
+            let mut back: Vec<f64> = (0..r.len()).map(|k| if redundant[k] { image[k] } else { 0.0 }).collect();
+            self.carry_back(&mut back, &redundant);
+            let curvature: f64 = (0..r.len()).map(|k| step[k] * (step[k] + back[k])).sum();
+            let length = size / curvature;
+            for k in 0..r.len() {
+                change[k] += length * step[k];
+                rest[k] -= if redundant[k] { length * image[k] } else { 0.0 };
+                residual[k] -= length * (step[k] + back[k]);
             }
+            let next: f64 = residual.iter().map(|v| v * v).sum();
+            step.iter_mut().zip(&residual).for_each(|(s, g)| *s = g + next / size * *s);
+            size = next;
         }
+        for k in 0..r.len() {
+            r[k] = if redundant[k] { rest[k] } else { -change[k] };
+        }
+    }
+
+    /// Velocities y of kept rows (zeros in the others) to all rows: the redundant ones receive `S y`.
+    fn carry(&mut self, y: &mut [f64], redundant: &[bool]) {
+        let mut u = self.gather(y);
+        self.kept.solve(&mut u);
+        for k in (0..y.len()).filter(|&k| redundant[k]) {
+            y[k] = self.rows.dot(k, &u);
+        }
+    }
+
+    /// Values z of redundant rows (zeros in the others) to the kept ones: `Sᵀ z`; the redundant ones become 0.
+    fn carry_back(&mut self, z: &mut [f64], redundant: &[bool]) {
+        let mut u = self.gather(z);
+        self.kept.solve(&mut u);
+        for k in 0..z.len() {
+            z[k] = if redundant[k] { 0.0 } else { self.rows.dot(k, &u) };
+        }
+    }
+
+    fn gather(&self, y: &[f64]) -> Vec<f64> {
+        let mut u = vec![0.0; self.kept.columns()];
+        for (k, y) in y.iter().enumerate().filter(|(_, y)| **y != 0.0) {
+            self.rows.add(k, *y, &mut u);
+        }
+        u
     }
 
     /// What the last run found.
@@ -246,22 +322,9 @@ impl Diagnosis {
         if self.role[row] != RowRole::Redundant || self.rows.scale[of] == 0.0 {
             return Ok(Vec::new());
         }
-        let mut coefficient = vec![0.0; self.rows.len()];
-        let mut u = vec![0.0; self.kept.columns()];
-        for _ in 0..2 {
-            // What the coefficients have not explained yet.
-            u.fill(0.0);
-            self.rows.add(of, 1.0, &mut u);
-            for (k, c) in coefficient.iter().enumerate().filter(|(_, c)| **c != 0.0) {
-                self.rows.add(k, -c, &mut u);
-            }
-            self.kept.solve(&mut u);
-            for (k, c) in coefficient.iter_mut().enumerate() {
-                if self.role[self.rows.rows[k] as usize] != RowRole::Redundant {
-                    *c += self.rows.dot(k, &u);
-                }
-            }
-        }
+        let mut alone = vec![0.0; self.kept.columns()];
+        self.rows.add(of, 1.0, &mut alone);
+        let coefficient = self.explain(&alone);
         let most = coefficient.iter().fold(0.0f64, |most, c| most.max(c.abs()));
         let listed = (0..coefficient.len()).filter(|&k| coefficient[k].abs() > COEFFICIENT * most);
         let unscaled = |k: usize| coefficient[k] * self.rows.scale[of] / self.rows.scale[k];
