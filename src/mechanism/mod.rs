@@ -3,7 +3,9 @@
 //! - [`Diagnosis`]: rank, redundant rows and what they depend on, contradictions, a compliance for those that need one.
 //! - [`Compliance`]: springs and dampers as rows.
 //! - [`Projection`]: positions and velocities back onto the motion that the constraints allow.
+//! - [`ali3p`]: a time stepper for mechanisms in dependent coordinates, with variable step and penalty.
 
+pub mod ali3p;
 mod compliance;
 mod condition;
 mod diagnosis;
