@@ -5,6 +5,7 @@
 //! accelerations projected with the same factors. Constraints may be redundant: the penalties keep the tangent regular.
 
 mod model;
+mod newton;
 mod settings;
 mod stepper;
 mod tangent;
