@@ -292,6 +292,6 @@ impl From<&Iteration> for mlcp_iteration {
 }
 
 /// A count for C; beyond i32 it saturates.
-fn count(n: usize) -> i32 {
+pub(super) fn count(n: usize) -> i32 {
     i32::try_from(n).unwrap_or(i32::MAX)
 }

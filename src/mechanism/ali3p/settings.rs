@@ -179,7 +179,8 @@ pub struct StepReport {
 }
 
 impl StepReport {
-    pub(super) fn empty() -> Self {
+    /// Before any step.
+    pub fn empty() -> Self {
         StepReport {
             outcome: StepOutcome::None,
             iterations: 0,
