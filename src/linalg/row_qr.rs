@@ -1,9 +1,9 @@
 //! Sparse QR factorisation that takes its rows one by one, in the caller's order (George and Heath 1980).
 //!
-//! After independent rows k_1 … k_i there is an upper trapezoidal R with `RᵀR = Σ k_j k_jᵀ`. Columns come in blocks of six and are
-//! ordered to fill little; rows are not reordered, so a row that depends on rows *before* it can be told at once. Givens
-//! rotations work on the rows themselves: distances are accurate to round-off, not to its root as with `K Kᵀ`. Cost per
-//! row: the blocks on its path to the root of the elimination tree, times the length of their rows of R.
+//! After independent rows k_1 … k_i there is an upper trapezoidal R with `RᵀR = Σ k_j k_jᵀ`. Columns come in blocks of
+//! six and are ordered to fill little; rows are not reordered, so a row that depends on rows *before* it can be told at
+//! once. Givens rotations work on the rows themselves: distances are accurate to round-off, not to its root as with
+//! `K Kᵀ`. Cost per row: the blocks on its path to the root of the elimination tree, times the length of their rows of R.
 //!
 //! R is not square: columns of motions that no row forbids have no pivot, and solutions with R set those unknowns to 0.
 //! Pivots are chosen within a block, where a row is largest.
