@@ -5,6 +5,8 @@ mod paper;
 mod plot;
 mod problems;
 mod replay;
+// Scenes that the library's tests and benches use too.
+#[allow(dead_code)]
 mod rigid;
 mod table;
 

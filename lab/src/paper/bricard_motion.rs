@@ -1,7 +1,7 @@
 //! Bricard's mechanism under gravity (González et al.), stepped in three ways; for the experiment and its test.
 
 use crate::rigid::{bricard, bricard_p2, Mechanism, Vector};
-use mlcp::mechanism::{Compliance, Diagnosis, Projection};
+use mlcp::mechanism::{Compliance, Projection};
 use mlcp::{Engine, Problem, Settings, SolverKind};
 
 /// Gravity, m/s².
@@ -46,8 +46,6 @@ pub struct Run {
     x: Vec<f64>,
     time: f64,
     start_energy: f64,
-    /// Iterations the last projection of positions took.
-    pub rounds: usize,
 }
 
 /// Angular stiffness (N m/rad) and damping (N m s/rad) of the compliant hinges.
@@ -74,16 +72,7 @@ impl Run {
             x: vec![0.0; n],
             time: 0.0,
             start_energy,
-            rounds: 0,
         })
-    }
-
-    /// What the rows' diagnosis says here and now.
-    pub fn diagnosis(&mut self) -> Result<(usize, f64), mlcp::Error> {
-        self.fill(None)?;
-        let mut diagnosis = Diagnosis::new();
-        let found = diagnosis.run(&self.problem, None, 0.0)?;
-        Ok((found.rank, found.closest_kept))
     }
 
     fn fill(&mut self, compliance: Option<&[f64]>) -> Result<Vec<f64>, mlcp::Error> {
@@ -155,9 +144,8 @@ impl Run {
 
     fn project_positions(&mut self) -> Result<(), mlcp::Error> {
         let mut change = vec![0.0; 6 * self.mechanism.bodies.len()];
-        for round in 0..MOST_ROUNDS {
+        for _ in 0..MOST_ROUNDS {
             let violation = self.fill(None)?;
-            self.rounds = round;
             if norm(&violation) <= POSITION_TOLERANCE {
                 break;
             }
