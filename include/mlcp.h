@@ -179,6 +179,42 @@ typedef enum {
     MLCP_TRIANGLE_LOWER = 1,
 } mlcp_triangle;
 
+// What a row is to the others. Numbers are part of the ABI.
+typedef enum {
+    // Not looked at: its impulse is at a bound, or may be.
+    MLCP_ROW_ROLE_OUTSIDE = 0,
+    // No other row can replace it.
+    MLCP_ROW_ROLE_NEEDED = 1,
+    // Kept, but some redundant row depends on it: either could go.
+    MLCP_ROW_ROLE_SHARED = 2,
+    // Depends on rows before it.
+    MLCP_ROW_ROLE_REDUNDANT = 3,
+} mlcp_row_role;
+
+// What ends the Newton iteration and steers the step (Dopico et al., eqs. 11a, 11b). Numbers are part of the ABI.
+typedef enum {
+    // Norm of the change of positions.
+    MLCP_STEP_ERROR_POSITION = 0,
+    // Norm of the residual, `β h² / (1 - δ_m)` times that of the forces.
+    MLCP_STEP_ERROR_RESIDUAL = 1,
+} mlcp_step_error;
+
+// How a step ended. Numbers are part of the ABI.
+typedef enum {
+    // No step yet.
+    MLCP_STEP_OUTCOME_NONE = 0,
+    // The state has moved on.
+    MLCP_STEP_OUTCOME_STEPPED = 1,
+    // Newton's iteration did not converge, not with the smallest step allowed either; the state is unchanged.
+    MLCP_STEP_OUTCOME_FAILED = 2,
+} mlcp_step_outcome;
+
+// A mechanism on its way through time. It serves one thread at a time. Steps allocate nothing after the first few.
+typedef struct mlcp_ali3p mlcp_ali3p;
+
+// The diagnosis of a problem's constraints, with its memory. It serves one thread at a time.
+typedef struct mlcp_diagnosis mlcp_diagnosis;
+
 // A step's problem: find x and w with w = A x + b, lo <= x <= hi, and w complementary (w >= 0 at lo, <= 0 at hi, 0
 // between). Units are the caller's: with impulses in N s and velocities in m/s all energies are joules.
 //
@@ -187,8 +223,181 @@ typedef enum {
 // problem as it was. Threads may read and solve one problem at the same time; changing it meanwhile answers BUSY.
 typedef struct mlcp_problem mlcp_problem;
 
+// A projection, with its memory. It serves one thread at a time.
+typedef struct mlcp_projection mlcp_projection;
+
 // A solver. It serves one thread at a time; use one per thread. Everything it reports is about its last solve.
 typedef struct mlcp_solver mlcp_solver;
+
+// Evaluates a part of a model at time t (s), positions q and velocities v: writes out_len numbers, which come as zeros.
+//
+// q and v have one number per coordinate and are valid during the call only. Non-zero: give up this step; the stepper
+// stays as it was. It runs on the stepping thread and must neither throw nor longjmp. Calls on the stepper itself answer
+// MLCP_STATUS_BUSY.
+typedef int32_t (*mlcp_evaluate)(double t,
+                                 const double *q,
+                                 const double *v,
+                                 double *out_values,
+                                 size_t out_len,
+                                 void *user_data);
+
+// A sparse matrix of a model. All NULL and 0: zero. Without `evaluate` it is constant and `values` are given; with it
+// `values` is NULL and evaluate writes one number per column listed. Copied by mlcp_ali3p_create.
+typedef struct {
+    // Offsets of the rows, rows + 1 of them, the first 0; NULL for a zero matrix.
+    const int32_t *row_start;
+    // Length of row_start.
+    size_t row_start_len;
+    // Column of every entry, rising within each row.
+    const int32_t *columns;
+    // Length of columns.
+    size_t columns_len;
+    // Constant entries, as many as columns; NULL if they are evaluated.
+    const double *values;
+    // Length of values.
+    size_t values_len;
+    // Writes the entries; NULL if they are constant.
+    mlcp_evaluate evaluate;
+} mlcp_model_matrix;
+
+// A vector of a model. All NULL and 0: zero. Without `evaluate` it is constant. Copied by mlcp_ali3p_create.
+typedef struct {
+    // Constant numbers; NULL if they are evaluated or zero.
+    const double *values;
+    // Length of values.
+    size_t values_len;
+    // Writes the numbers; NULL if they are constant or zero.
+    mlcp_evaluate evaluate;
+} mlcp_model_vector;
+
+// A mechanism in dependent coordinates: M q'' + Phi_q^T lambda = Q, Phi(q, t) = 0; Phi may be redundant.
+typedef struct {
+    // Size of this struct in bytes, set by mlcp_ali3p_model_init.
+    size_t struct_size;
+    // Number of coordinates, n.
+    size_t coordinates;
+    // Number of constraints, m.
+    size_t constraints;
+    // Passed to every evaluate function and never read; must live as long as the stepper.
+    void *user_data;
+    // M, n by n, symmetric, both triangles.
+    mlcp_model_matrix mass;
+    // K = -dQ/dq, n by n; may be an approximation, or zero.
+    mlcp_model_matrix stiffness;
+    // C = -dQ/dv, n by n; may be an approximation, or zero.
+    mlcp_model_matrix damping;
+    // Phi_q, m by n.
+    mlcp_model_matrix jacobian;
+    // Q, all forces, velocity-dependent inertia included; n numbers.
+    mlcp_model_vector forces;
+    // Phi; m numbers.
+    mlcp_model_vector constraint;
+    // Phi_t, the partial derivative to time; m numbers; zero unless constraints depend on time.
+    mlcp_model_vector constraint_rate;
+    // The second time derivative of Phi without Phi_q q'', d(Phi_q)/dt v + d(Phi_t)/dt; m numbers.
+    mlcp_model_vector constraint_acceleration;
+    // Potential energy, J, one number, for the report only; may be left zero.
+    mlcp_model_vector potential;
+} mlcp_ali3p_model;
+
+// How to step. Fill it with mlcp_ali3p_settings_init, then change what you like.
+typedef struct {
+    // Size of this struct in bytes, set by mlcp_ali3p_settings_init.
+    size_t struct_size;
+    // 1: the step follows the error, h <- h (safety tolerance / e)^(1/3); 0: every step is h. Default 0.
+    int32_t variable_step;
+    // 1: penalties follow the step, alpha <- alpha (h_old / h_new)^2; 0: they stay. Default 1.
+    int32_t variable_penalty;
+    // What is compared with tolerance: an mlcp_step_error. Default MLCP_STEP_ERROR_POSITION.
+    int32_t error;
+    // Newton iterations of a try at most. Default 20.
+    int32_t max_iterations;
+    // Refinements of each projection at most. Default 50.
+    int32_t max_projections;
+    // Always 0.
+    int32_t reserved;
+    // First step, s. Default 1e-3.
+    double h;
+    // Least step, s, if it is variable. Default 1e-6.
+    double h_min;
+    // Largest step, s, if it is variable. Default 0.1. The rule watches Newton's iteration; this bounds the truncation.
+    double h_max;
+    // Spectral radius at infinite frequency of the generalised-alpha method, in [0, 1]; -1 (default): trapezoidal rule.
+    double spectral_radius;
+    // What ends Newton's iteration and steers the step, in the units of q. Default 1e-8.
+    double tolerance;
+    // Largest |Phi_i| after a step, in the units of Phi. Default 1e-10. 0: whatever the iteration leaves.
+    double constraint_tolerance;
+    // Weight of the constraints beside the masses in the tangent of the first step, no unit; penalties are made from it
+    // unless they are given. Default 1e4.
+    double penalty;
+    // Safety factor of the step control, in (0, 1]. Default 0.9.
+    double safety;
+    // Most by which a step may exceed the one before, >= 1. Default 2.
+    double growth;
+} mlcp_ali3p_settings;
+
+// What a step did.
+typedef struct {
+    // Size of this struct in bytes, set by mlcp_ali3p_report_init.
+    size_t struct_size;
+    // How it ended: an mlcp_step_outcome.
+    int32_t outcome;
+    // Newton iterations of the last try.
+    int32_t iterations;
+    // Tries before it that did not converge.
+    int32_t rejected;
+    // Refinements of the projections.
+    int32_t projections;
+    // Time reached, s.
+    double time;
+    // The step taken, s; if it failed, the last one tried.
+    double h;
+    // The step that will be tried next, s.
+    double next_h;
+    // Penalties over those at the beginning.
+    double penalty_scale;
+    // Last error of Newton's iteration, as the settings choose.
+    double error;
+    // Largest |Phi_i|.
+    double position_violation;
+    // Largest |Phi_q v + Phi_t|.
+    double velocity_violation;
+    // Largest |second time derivative of Phi|.
+    double acceleration_violation;
+    // 1/2 v^T M v, J.
+    double kinetic_energy;
+    // As the model says, J.
+    double potential_energy;
+} mlcp_ali3p_report;
+
+// What mlcp_problem_diagnose found about the rows it looked at.
+typedef struct {
+    // Size of this struct in bytes, set by mlcp_findings_init.
+    size_t struct_size;
+    // Rows of the problem.
+    size_t rows;
+    // Rows looked at: bilateral, or active at the given x.
+    size_t considered;
+    // How many of them are independent.
+    size_t rank;
+    // considered - rank.
+    size_t redundant;
+    // 1: all rows can hold at once; 0: b contradicts itself.
+    int32_t is_consistent;
+    // Always 0.
+    int32_t reserved;
+    // The tolerance used, no unit.
+    double tolerance;
+    // The least that was left of a kept row after the rows before it, no unit; 1: all. Near the tolerance: a close call.
+    double closest_kept;
+    // The most that was left of a redundant row, no unit.
+    double farthest_dropped;
+    // Condition of the kept rows' A scaled to unit diagonal; beyond 80 rows an estimate from below.
+    double condition;
+    // Energy of the part of b that no motion of the bodies can undo, in joules.
+    double contradiction;
+} mlcp_findings;
 
 // What to do in a solve. Fill it with mlcp_settings_init, then change what you like.
 typedef struct {
@@ -330,6 +539,192 @@ typedef struct {
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
+
+// Create a stepper for a mechanism: the index-3 augmented Lagrangian formulation with projections (ALI3-P).
+//
+// model: initialised by mlcp_ali3p_model_init and filled; copied, but for user_data. settings: NULL for the defaults, or
+// initialised by mlcp_ali3p_settings_init. out_stepper: receives the handle, to be given to mlcp_ali3p_destroy. Returns
+// INVALID_SIZE, INVALID_INDEX, INVALID_VALUE, INVALID_STATE naming the part. Any thread. Allocates. Since 0.1.
+mlcp_status mlcp_ali3p_create(const mlcp_ali3p_model *model,
+                              const mlcp_ali3p_settings *settings,
+                              mlcp_ali3p **out_stepper);
+
+// Destroy a stepper; NULL is ignored.
+//
+// A stepper that is stepping (a call from its own functions) is not destroyed; mlcp_last_error then says so. Since 0.1.
+void mlcp_ali3p_destroy(mlcp_ali3p *stepper);
+
+// Change the settings; the step begins anew with settings.h.
+//
+// settings: initialised by mlcp_ali3p_settings_init. Returns INVALID_SIZE, INVALID_VALUE naming the field; the old ones
+// then stay. Since 0.1.
+mlcp_status mlcp_ali3p_set_settings(mlcp_ali3p *stepper, const mlcp_ali3p_settings *settings);
+
+// Give the penalties alpha for steps of settings.h; takes effect with the next mlcp_ali3p_set_state.
+//
+// penalties: one per constraint, > 0, N/m for a constraint in metres; NULL with length 0: made from the masses, which is
+// the default. Returns INVALID_SIZE, INVALID_VALUE. Allocates. Since 0.1.
+mlcp_status mlcp_ali3p_set_penalties(mlcp_ali3p *stepper,
+                                     const double *penalties,
+                                     size_t penalties_len);
+
+// Begin at a time with positions and velocities that satisfy the constraints (mlcp_ali3p_project makes such); finds the
+// accelerations and multipliers that go with them.
+//
+// q, v: one finite number per coordinate. Returns SINGULAR (a coordinate with neither mass nor a constraint), INVALID_SIZE,
+// INVALID_VALUE (also for what an evaluate function wrote), INVALID_STATE (one gave up); the state then stays. Since 0.1.
+mlcp_status mlcp_ali3p_set_state(mlcp_ali3p *stepper,
+                                 double t,
+                                 const double *q,
+                                 size_t q_len,
+                                 const double *v,
+                                 size_t v_len);
+
+// One step, not beyond t_end.
+//
+// With a variable step it is retried with smaller ones. Not converging is no error: the report's outcome says FAILED and
+// the state is unchanged. t_end: s, may be infinite. out_report: initialised by mlcp_ali3p_report_init, or NULL. Returns
+// INVALID_STATE (no state yet, or an evaluate function gave up), INVALID_VALUE (t_end, or NaN from an evaluate function),
+// SINGULAR; the state is then unchanged. Since 0.1.
+mlcp_status mlcp_ali3p_step(mlcp_ali3p *stepper,
+                            double t_end,
+                            mlcp_ali3p_report *out_report);
+
+// Read the state. Buffers may be left out with NULL and length 0.
+//
+// out_t: receives the time, s. out_q, out_v, out_a: positions, velocities, accelerations, one per coordinate.
+// out_lambda: multipliers, one per constraint: the reactions are -Phi_q^T lambda. Returns INVALID_SIZE. Since 0.1.
+mlcp_status mlcp_ali3p_get_state(const mlcp_ali3p *stepper,
+                                 double *out_t,
+                                 double *out_q,
+                                 size_t out_q_len,
+                                 double *out_v,
+                                 size_t out_v_len,
+                                 double *out_a,
+                                 size_t out_a_len,
+                                 double *out_lambda,
+                                 size_t out_lambda_len);
+
+// Project positions onto Phi = 0 and velocities onto Phi_q v + Phi_t = 0, by the changes of least kinetic energy.
+//
+// The stepper's state is not touched. tolerance: largest |Phi_i| wanted, > 0. q, v: one per coordinate; changed in
+// place. out_violation: receives the largest |Phi_i| reached, which contradictory constraints keep above the tolerance.
+// Returns SINGULAR, INVALID_SIZE, INVALID_VALUE, INVALID_STATE; nothing is changed then. Allocates. Since 0.1.
+mlcp_status mlcp_ali3p_project(mlcp_ali3p *stepper,
+                               double t,
+                               double tolerance,
+                               double *q,
+                               size_t q_len,
+                               double *v,
+                               size_t v_len,
+                               double *out_violation);
+
+// Make `model` one without coordinates: all matrices and vectors zero.
+//
+// struct_size: pass sizeof(mlcp_ali3p_model). Returns INVALID_SIZE for a size this library does not know. Any thread;
+// allocates nothing. Since 0.1.
+mlcp_status mlcp_ali3p_model_init(mlcp_ali3p_model *model, size_t struct_size);
+
+// Fill `settings` with the defaults.
+//
+// struct_size: pass sizeof(mlcp_ali3p_settings). Returns INVALID_SIZE for a size this library does not know. Any thread;
+// allocates nothing. Since 0.1.
+mlcp_status mlcp_ali3p_settings_init(mlcp_ali3p_settings *settings,
+                                     size_t struct_size);
+
+// Prepare a report to be filled by mlcp_ali3p_step.
+//
+// struct_size: pass sizeof(mlcp_ali3p_report). Returns INVALID_SIZE for a size this library does not know. Any thread;
+// allocates nothing. Since 0.1.
+mlcp_status mlcp_ali3p_report_init(mlcp_ali3p_report *report, size_t struct_size);
+
+// Prepare findings to be filled by mlcp_problem_diagnose.
+//
+// struct_size: pass sizeof(mlcp_findings). Returns INVALID_SIZE for a size this library does not know. Any thread;
+// allocates nothing. Since 0.1.
+mlcp_status mlcp_findings_init(mlcp_findings *findings, size_t struct_size);
+
+// Create an empty diagnosis.
+//
+// out_diagnosis: receives the handle, to be given to mlcp_diagnosis_destroy. Any thread. Allocates. Since 0.1.
+mlcp_status mlcp_diagnosis_create(mlcp_diagnosis **out_diagnosis);
+
+// Destroy a diagnosis; NULL is ignored. Since 0.1.
+void mlcp_diagnosis_destroy(mlcp_diagnosis *diagnosis);
+
+// Find out which rows of a problem are redundant, and whether they contradict each other.
+//
+// Rows are compared on one scale, each over the root of its effective mass, so neither units nor the scaling of rows
+// matter. Earlier rows are kept, later ones that depend on them are redundant: put joints you trust first. Best with
+// Jacobian rows (0.2 s for 5,000 of them); of a dense or CSR matrix singular values are squared, and closest_kept and
+// farthest_dropped tell whether the verdict is clear. Compliance of Jacobian rows is left aside.
+// x: NULL with length 0 to look at the bilateral rows; or one impulse per row, to look at the rows active there, lo < x <
+// hi. tolerance: what may be left of a redundant row, in [0, 1); 0: 1e-6, for matrices 1e-9. diagnosis: receives what is
+// asked for later. out_findings: initialised by mlcp_findings_init, or NULL. Returns UNSUPPORTED (A is not symmetric),
+// INVALID_SIZE, INVALID_VALUE, INVALID_STATE. Allocates. Since 0.1.
+mlcp_status mlcp_problem_diagnose(const mlcp_problem *problem,
+                                  const double *x,
+                                  size_t x_len,
+                                  double tolerance,
+                                  mlcp_diagnosis *diagnosis,
+                                  mlcp_findings *out_findings);
+
+// The role of every row: an mlcp_row_role each.
+//
+// out_roles: one per row of the problem diagnosed. Returns INVALID_SIZE. Since 0.1.
+mlcp_status mlcp_diagnosis_get_roles(const mlcp_diagnosis *diagnosis, int32_t *out_roles, size_t out_roles_len);
+
+// The rows that a redundant row depends on: J_row = sum of coefficient times J_j over kept rows j before it.
+//
+// For a row that is not redundant, or that acts on nothing that can move, there are none. out_rows, out_coefficients:
+// as many as you have room for, the same number each. out_count: receives how many there are; call again with more room
+// if that exceeds it. Returns INVALID_INDEX (row), INVALID_SIZE. Allocates. Since 0.1.
+mlcp_status mlcp_diagnosis_get_dependency(mlcp_diagnosis *diagnosis,
+                                          size_t row,
+                                          int32_t *out_rows,
+                                          size_t out_rows_len,
+                                          double *out_coefficients,
+                                          size_t out_coefficients_len,
+                                          size_t *out_count);
+
+// By which velocity each row of b contradicts the others, in m/s or rad/s; 0 everywhere if they agree.
+//
+// The contradiction is shared out so that its energy is least. out_conflict: one per row. Returns INVALID_SIZE. Since 0.1.
+mlcp_status mlcp_diagnosis_get_conflict(const mlcp_diagnosis *diagnosis,
+                                        double *out_conflict,
+                                        size_t out_conflict_len);
+
+// A compliance for mlcp_problem_set_jacobian that cures the redundancy: `relative` over the effective mass of each row
+// that takes part in one, 0 for the others.
+//
+// relative: > 0, no unit; with 1e-6 a row yields by a millionth of the velocity it takes away. out_compliance: one per
+// row. Returns INVALID_SIZE, INVALID_VALUE. Since 0.1.
+mlcp_status mlcp_diagnosis_get_compliance(const mlcp_diagnosis *diagnosis,
+                                          double relative,
+                                          double *out_compliance,
+                                          size_t out_compliance_len);
+
+// Spread impulses over redundant bilateral rows: the least impulses (sum of a_ii x_i^2) that move the bodies as x does.
+//
+// Rows that were not looked at keep theirs. x, out_x: one per row; may be the same buffer. Returns INVALID_STATE if the
+// diagnosis was made at an x, INVALID_SIZE, INVALID_VALUE. Allocates. Since 0.1.
+mlcp_status mlcp_diagnosis_spread_impulses(mlcp_diagnosis *diagnosis,
+                                           const double *x,
+                                           size_t x_len,
+                                           double *out_x,
+                                           size_t out_x_len);
+
+// What makes a row a spring and damper, both implicit: x = -h (k phi_next + d w).
+//
+// stiffness: k >= 0 in N/m or N m/rad; infinite: rigid. damping: d >= 0 in N s/m or N m s/rad. h: step, s, > 0.
+// out_compliance: receives 1/(h (h k + d)), velocity per impulse, for mlcp_problem_set_jacobian. out_share: receives
+// h k / (h k + d); multiply the row's violation by it before mlcp_problem_set_motion. Returns INVALID_VALUE. Any thread;
+// allocates nothing. Since 0.1.
+mlcp_status mlcp_spring_compliance(double stiffness,
+                                   double damping,
+                                   double h,
+                                   double *out_compliance,
+                                   double *out_share);
 
 // The sentence of the last call on this thread that did not return MLCP_STATUS_OK; empty if none.
 //
@@ -610,6 +1005,43 @@ mlcp_status mlcp_problem_measure(const mlcp_problem *problem,
                                  double *out_row_errors,
                                  size_t out_row_errors_len,
                                  double *out_total);
+
+// Create a projection.
+//
+// tolerance: singular values of the rows, scaled to length 1, well below it count as zero; in [1e-7, 1), 0: 1e-4. It
+// should be no less than the violation, over the mechanism's size, that positions begin with. out_projection: receives
+// the handle, to be given to mlcp_projection_destroy. Returns INVALID_VALUE. Any thread. Allocates. Since 0.1.
+mlcp_status mlcp_projection_create(double tolerance, mlcp_projection **out_projection);
+
+// Destroy a projection; NULL is ignored. Since 0.1.
+void mlcp_projection_destroy(mlcp_projection *projection);
+
+// The displacements of least kinetic energy that take the rows' violations away: -M^-1 J^T (J M^-1 J^T)^+ violation.
+//
+// Every row of the problem counts as bilateral; rows may be redundant. Move the bodies by it, fill the problem anew and
+// repeat until the violation is small enough: two or three times reach round-off. problem: a Jacobian problem.
+// violation: one per row, m or rad. out_change: six per body, displacement (m) then rotation vector (rad). Returns
+// INVALID_STATE for a dense or CSR problem, INVALID_SIZE, INVALID_VALUE. Allocates only on first use at a size. Since 0.1.
+mlcp_status mlcp_projection_correct_positions(mlcp_projection *projection,
+                                              const mlcp_problem *problem,
+                                              const double *violation,
+                                              size_t violation_len,
+                                              double *out_change,
+                                              size_t out_change_len);
+
+// The change of velocities of least kinetic energy that makes J v = target: add it to the velocities.
+//
+// problem: a Jacobian problem; every row counts as bilateral and rows may be redundant. velocities: six per body, linear
+// (m/s) then angular (rad/s). target: one per row, or NULL with length 0 for zeros. out_change: six per body. Returns
+// INVALID_STATE for a dense or CSR problem, INVALID_SIZE, INVALID_VALUE. Allocates only on first use at a size. Since 0.1.
+mlcp_status mlcp_projection_correct_velocities(mlcp_projection *projection,
+                                               const mlcp_problem *problem,
+                                               const double *velocities,
+                                               size_t velocities_len,
+                                               const double *target,
+                                               size_t target_len,
+                                               double *out_change,
+                                               size_t out_change_len);
 
 // The solver with a short name such as "bpp", for tools.
 //

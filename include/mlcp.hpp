@@ -410,6 +410,158 @@ private:
     std::unique_ptr<mlcp_solver, Destroy> handle_;
 };
 
+/* ---- Mechanisms ---- */
+
+/// What a diagnosis found.
+struct Findings : mlcp_findings {
+    Findings() : mlcp_findings() { mlcp_findings_init(this, sizeof(mlcp_findings)); }
+};
+
+/// Which constraints are redundant, and what to do about it. Move-only.
+class Diagnosis {
+public:
+    Diagnosis()
+    {
+        mlcp_diagnosis *handle = nullptr;
+        (void)detail::check(mlcp_diagnosis_create(&handle));
+        handle_.reset(handle);
+    }
+
+    explicit operator bool() const noexcept { return handle_ != nullptr; }
+    mlcp_diagnosis *get() const noexcept { return handle_.get(); }
+
+    /// x = {}: bilateral rows; otherwise those active at x. tolerance = 0: the default. out may be nullptr.
+    Result run(const Problem &problem, In x, double tolerance, mlcp_findings *out)
+    {
+        return detail::check(mlcp_problem_diagnose(problem.get(), x.data(), x.size(), tolerance, get(), out));
+    }
+    Result get_roles(View<std::int32_t> out) const
+    {
+        return detail::check(mlcp_diagnosis_get_roles(get(), out.data(), out.size()));
+    }
+    Result get_dependency(std::size_t row, View<std::int32_t> out_rows, Out out_coefficients, std::size_t &out_count)
+    {
+        return detail::check(mlcp_diagnosis_get_dependency(get(), row, out_rows.data(), out_rows.size(),
+                                                           out_coefficients.data(), out_coefficients.size(), &out_count));
+    }
+    Result get_conflict(Out out) const
+    {
+        return detail::check(mlcp_diagnosis_get_conflict(get(), out.data(), out.size()));
+    }
+    Result get_compliance(double relative, Out out) const
+    {
+        return detail::check(mlcp_diagnosis_get_compliance(get(), relative, out.data(), out.size()));
+    }
+    Result spread_impulses(In x, Out out_x)
+    {
+        return detail::check(mlcp_diagnosis_spread_impulses(get(), x.data(), x.size(), out_x.data(), out_x.size()));
+    }
+
+private:
+    struct Destroy {
+        void operator()(mlcp_diagnosis *handle) const noexcept { mlcp_diagnosis_destroy(handle); }
+    };
+    std::unique_ptr<mlcp_diagnosis, Destroy> handle_;
+};
+
+/// Compliance and share of the violation of a row that is a spring and damper.
+inline Result spring_compliance(double stiffness, double damping, double h, double &out_compliance, double &out_share)
+{
+    return detail::check(mlcp_spring_compliance(stiffness, damping, h, &out_compliance, &out_share));
+}
+
+/// Positions and velocities back onto the motion that the constraints allow. Move-only.
+class Projection {
+public:
+    explicit Projection(double tolerance = 0.0)
+    {
+        mlcp_projection *handle = nullptr;
+        (void)detail::check(mlcp_projection_create(tolerance, &handle));
+        handle_.reset(handle);
+    }
+
+    explicit operator bool() const noexcept { return handle_ != nullptr; }
+    mlcp_projection *get() const noexcept { return handle_.get(); }
+
+    Result correct_positions(const Problem &problem, In violation, Out out_change)
+    {
+        return detail::check(mlcp_projection_correct_positions(get(), problem.get(), violation.data(), violation.size(),
+                                                               out_change.data(), out_change.size()));
+    }
+    Result correct_velocities(const Problem &problem, In velocities, In target, Out out_change)
+    {
+        return detail::check(mlcp_projection_correct_velocities(get(), problem.get(), velocities.data(),
+                                                                velocities.size(), target.data(), target.size(),
+                                                                out_change.data(), out_change.size()));
+    }
+
+private:
+    struct Destroy {
+        void operator()(mlcp_projection *handle) const noexcept { mlcp_projection_destroy(handle); }
+    };
+    std::unique_ptr<mlcp_projection, Destroy> handle_;
+};
+
+/// A model without coordinates, to be filled.
+struct Ali3pModel : mlcp_ali3p_model {
+    Ali3pModel() : mlcp_ali3p_model() { mlcp_ali3p_model_init(this, sizeof(mlcp_ali3p_model)); }
+};
+
+/// Settings of a stepper with the defaults filled in.
+struct Ali3pSettings : mlcp_ali3p_settings {
+    Ali3pSettings() : mlcp_ali3p_settings() { mlcp_ali3p_settings_init(this, sizeof(mlcp_ali3p_settings)); }
+};
+
+/// What a step did.
+struct Ali3pReport : mlcp_ali3p_report {
+    Ali3pReport() : mlcp_ali3p_report() { mlcp_ali3p_report_init(this, sizeof(mlcp_ali3p_report)); }
+    bool stepped() const noexcept { return outcome == MLCP_STEP_OUTCOME_STEPPED; }
+};
+
+/// A mechanism on its way through time. Move-only. The model's functions must not throw.
+class Ali3p {
+public:
+    Ali3p(const mlcp_ali3p_model &model, const mlcp_ali3p_settings &settings)
+    {
+        mlcp_ali3p *handle = nullptr;
+        (void)detail::check(mlcp_ali3p_create(&model, &settings, &handle));
+        handle_.reset(handle);
+    }
+
+    explicit operator bool() const noexcept { return handle_ != nullptr; }
+    mlcp_ali3p *get() const noexcept { return handle_.get(); }
+
+    Result set_settings(const mlcp_ali3p_settings &settings)
+    {
+        return detail::check(mlcp_ali3p_set_settings(get(), &settings));
+    }
+    Result set_penalties(In penalties)
+    {
+        return detail::check(mlcp_ali3p_set_penalties(get(), penalties.data(), penalties.size()));
+    }
+    Result set_state(double t, In q, In v)
+    {
+        return detail::check(mlcp_ali3p_set_state(get(), t, q.data(), q.size(), v.data(), v.size()));
+    }
+    Result step(double t_end, mlcp_ali3p_report *out) { return detail::check(mlcp_ali3p_step(get(), t_end, out)); }
+    Result get_state(double &out_t, Out out_q, Out out_v = {}, Out out_a = {}, Out out_lambda = {}) const
+    {
+        return detail::check(mlcp_ali3p_get_state(get(), &out_t, out_q.data(), out_q.size(), out_v.data(), out_v.size(),
+                                                  out_a.data(), out_a.size(), out_lambda.data(), out_lambda.size()));
+    }
+    Result project(double t, double tolerance, Out q, Out v, double &out_violation)
+    {
+        return detail::check(mlcp_ali3p_project(get(), t, tolerance, q.data(), q.size(), v.data(), v.size(),
+                                                &out_violation));
+    }
+
+private:
+    struct Destroy {
+        void operator()(mlcp_ali3p *handle) const noexcept { mlcp_ali3p_destroy(handle); }
+    };
+    std::unique_ptr<mlcp_ali3p, Destroy> handle_;
+};
+
 /* ---- Errors of an x that anybody computed. All arrays have one length; out_row_errors may be {}. ---- */
 
 namespace detail {

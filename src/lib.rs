@@ -19,12 +19,14 @@
 //! - [`metrics`]: how wrong an x is, row by row; pure functions.
 //! - [`solvers`]: one file each; a solver is `start` and `step`, and never judges itself.
 //! - [`plan`]: which solvers, in which order, and why.
+//! - [`mechanism`]: redundant constraints diagnosed and cured, projection, time stepping in dependent coordinates.
 //! - [`monitor`]: records, best iterate, stop rules, history.
 //! - [`driver`]: the one iteration loop.
 //! - [`linalg`]: factorisations; knows no complementarity.
 //! - [`ffi`]: the C ABI; the only place with `unsafe`.
 //!
-//! Uses point one way: `linalg ← problem ← metrics ← plan ← monitor ← driver ← ffi`, `problem ← solvers ← driver`.
+//! Uses point one way: `linalg ← problem ← metrics ← plan ← monitor ← driver ← ffi`, `problem ← solvers ← driver`,
+//! `problem ← mechanism ← ffi`.
 //! `tests/architecture.rs` holds them to it.
 
 mod budget;
@@ -34,6 +36,7 @@ mod settings;
 pub mod driver;
 pub mod ffi;
 pub mod linalg;
+pub mod mechanism;
 pub mod metrics;
 pub mod monitor;
 pub mod plan;

@@ -82,6 +82,24 @@ const CONES: Example = Example {
     ],
 };
 
+const FOURBAR: Example = Example {
+    file: "fourbar.c",
+    args: &[],
+    prints: &[
+        "20 rows, rank 17, 3 redundant; consistent",
+        "redundant: z of rocker-ground, depends on -1.00 z of ground-crank",
+        "redundant: turn about x of rocker-ground, depends on -1.00 turn about x of ground-crank",
+        "redundant: turn about y of rocker-ground, depends on -1.00 turn about y of ground-crank",
+        "constraints hold to 1e-14 m, out of plane nothing moves: yes",
+    ],
+};
+
+const PENDULUM: Example = Example {
+    file: "pendulum_ali3p.c",
+    args: &[],
+    prints: &["exact 2.36784 s", "energy drift below 1e-4 J", "accelerations below 1e-10"],
+};
+
 /// Build an example; the name of the binary says how.
 fn build(example: &Example, compiler: usize, shared: bool) -> PathBuf {
     let pair = &COMPILERS[compiler];
@@ -181,6 +199,16 @@ fn cpp() {
 #[test]
 fn cones() {
     check(&CONES, &[]);
+}
+
+#[test]
+fn fourbar() {
+    check(&FOURBAR, &[]);
+}
+
+#[test]
+fn pendulum_ali3p() {
+    check(&PENDULUM, &[]);
 }
 
 /// The parts of mlcp.hpp that the example does not show: moves, views, refused calls, each measure, the getters.

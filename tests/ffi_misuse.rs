@@ -12,6 +12,8 @@ mod fixture;
 mod matrices;
 #[path = "ffi_misuse/measures.rs"]
 mod measures;
+#[path = "ffi_misuse/mechanisms.rs"]
+mod mechanisms;
 #[path = "ffi_misuse/misaligned.rs"]
 mod misaligned;
 #[path = "ffi_misuse/problems.rs"]
@@ -26,7 +28,7 @@ use mlcp::Status;
 type Row = (&'static str, Status, &'static [&'static str], fn(&mut Fixture) -> Status);
 
 fn all_rows() -> Vec<Row> {
-    [matrices::rows(), measures::rows(), problems::rows(), solvers::rows()].concat()
+    [matrices::rows(), measures::rows(), mechanisms::rows(), problems::rows(), solvers::rows()].concat()
 }
 
 #[test]
@@ -57,8 +59,8 @@ fn wrong_calls_are_refused_and_change_nothing() {
     assert!(wrong.is_empty(), "{} complaints:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// Exports that cannot be called wrongly, or are tested one by one in `callbacks.rs`.
-const ELSEWHERE: [&str; 11] = [
+/// Exports that cannot be called wrongly, or are tested one by one in `callbacks.rs` and `mechanisms.rs`.
+const ELSEWHERE: [&str; 14] = [
     "mlcp_last_error",
     "mlcp_version",
     "mlcp_status_name",
@@ -70,6 +72,9 @@ const ELSEWHERE: [&str; 11] = [
     "mlcp_solver_history_len",
     "mlcp_solver_stages_len",
     "mlcp_reason_text",
+    "mlcp_diagnosis_destroy",
+    "mlcp_projection_destroy",
+    "mlcp_ali3p_destroy",
 ];
 
 /// Function names declared in the header.

@@ -1,8 +1,13 @@
 //! Experiments with libmlcp: replay recorded problems, compare solvers, draw what happened.
 
+mod natural;
+mod paper;
 mod plot;
 mod problems;
 mod replay;
+// Scenes that the library's tests and benches use too.
+#[allow(dead_code)]
+mod rigid;
 mod table;
 
 use clap::{Parser, Subcommand};
@@ -17,12 +22,16 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    Paper(paper::Paper),
     Replay(replay::Replay),
 }
 
 fn main() -> ExitCode {
-    let Command::Replay(replay) = Arguments::parse().command;
-    match replay.run() {
+    let done = match Arguments::parse().command {
+        Command::Paper(paper) => paper.run(),
+        Command::Replay(replay) => replay.run(),
+    };
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(sentence) => {
             eprintln!("mlcp-lab: {sentence}");

@@ -315,3 +315,68 @@ pub fn profile(rows: &[Row], solvers: &[&'static str], energy_rel: f64) -> Strin
     let height = 450f64.max(100.0 + 20.0 * names.len() as f64);
     document(620.0 + LEGEND_WIDTH, height, "performance profile", &body)
 }
+
+/// Curves over one pair of axes.
+pub struct Chart {
+    /// Above the panel.
+    pub title: &'static str,
+    /// Below it.
+    pub x_title: &'static str,
+    /// Beside it.
+    pub y_title: &'static str,
+    /// Is the upright axis logarithmic?
+    pub log: bool,
+    /// Names and points. The same name has the same style in every chart of a picture.
+    pub curves: Vec<(String, Vec<(f64, f64)>)>,
+}
+
+/// Round ticks of a linear axis.
+fn linear(values: impl Iterator<Item = f64>) -> ((f64, f64), Vec<(f64, String)>) {
+    let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+    for v in values.filter(|v| v.is_finite()) {
+        (low, high) = (low.min(v), high.max(v));
+    }
+    if low > high {
+        (low, high) = (0.0, 1.0);
+    }
+    let span = (high - low).max(1e-12);
+    let rough = 10f64.powf((span / 6.0).log10().floor());
+    let step = [1.0, 2.0, 5.0, 10.0].map(|m| m * rough).into_iter().find(|s| span / s <= 6.0).unwrap_or(span);
+    let (low, high) = ((low / step).floor() * step, (high / step).ceil() * step);
+    let count = ((high - low) / step).round() as i32;
+    let digits = (-step.log10().floor()).max(0.0) as usize;
+    let ticks = (0..=count).map(|k| low + step * f64::from(k)).map(|v| (v, format!("{v:.digits$}"))).collect();
+    ((low, high.max(low + 1e-12)), ticks)
+}
+
+/// Charts side by side, with one legend.
+pub fn charts(title: &str, charts: &[Chart]) -> String {
+    let mut names: Vec<String> = Vec::new();
+    for (name, _) in charts.iter().flat_map(|c| &c.curves) {
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    let (width, pitch) = (420.0, 510.0);
+    let mut body = String::new();
+    text(&mut body, 20.0, 26.0, "start", 16, title);
+    for (k, chart) in charts.iter().enumerate() {
+        let points = || chart.curves.iter().flat_map(|c| &c.1);
+        let (x, x_ticks) = linear(points().map(|p| p.0));
+        let (y, y_ticks) = if chart.log { decades(points().map(|p| p.1)) } else { linear(points().map(|p| p.1)) };
+        let panel = Panel { left: 80.0 + pitch * k as f64, top: 70.0, width, height: 300.0, x, y };
+        panel.axes(&mut body, &x_ticks, &y_ticks, [chart.title, chart.x_title, chart.y_title]);
+        for (name, points) in &chart.curves {
+            let style = names.iter().position(|n| n == name).unwrap_or(0);
+            let step = points.len().div_ceil(MOST_POINTS).max(1);
+            let up = |v: f64| if chart.log { v.max(FLOOR).log10() } else { v };
+            let drawn: Vec<(f64, f64)> =
+                points.iter().step_by(step).filter(|p| p.1.is_finite()).map(|p| (p.0, up(p.1))).collect();
+            panel.curve(&mut body, &drawn, style, false);
+        }
+    }
+    let right = 80.0 + pitch * charts.len() as f64 - 70.0;
+    legend(&mut body, right, 80.0, &names);
+    let height = 450f64.max(100.0 + 20.0 * names.len() as f64);
+    document(right + 2.0 * LEGEND_WIDTH, height, title, &body)
+}

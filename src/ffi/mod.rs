@@ -8,15 +8,23 @@
 // Safety requirements are part of each function's prose, which becomes the header's.
 #![allow(clippy::missing_safety_doc, clippy::too_many_arguments)]
 
+mod ali3p;
+mod ali3p_types;
+mod diagnosis;
 mod guard;
 mod handle;
 mod measure;
 mod problem;
+mod projection;
 mod solver;
 mod types;
 
+pub use ali3p::*;
+pub use ali3p_types::*;
+pub use diagnosis::*;
 pub use guard::*;
 pub use measure::*;
 pub use problem::*;
+pub use projection::*;
 pub use solver::*;
 pub use types::*;

@@ -349,6 +349,6 @@ impl From<&StageReport> for mlcp_stage {
 }
 
 /// A count for C; beyond i32 it saturates.
-fn count(n: usize) -> i32 {
+pub(super) fn count(n: usize) -> i32 {
     i32::try_from(n).unwrap_or(i32::MAX)
 }

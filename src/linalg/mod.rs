@@ -3,14 +3,19 @@
 //! All keep their memory from one use to the next; those that may take long look at the deadline while they work.
 
 mod block_cholesky;
+mod block_pattern;
 mod dense_cholesky;
 mod dense_lu;
 mod growing_cholesky;
+mod row_qr;
+mod sparse_lu;
 
 pub use block_cholesky::{Block, BlockCholesky};
 pub use dense_cholesky::DenseCholesky;
 pub use dense_lu::DenseLu;
 pub use growing_cholesky::GrowingCholesky;
+pub use row_qr::{BlockRow, RowQr, BLOCK};
+pub use sparse_lu::SparseLu;
 
 /// Why a factorisation stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

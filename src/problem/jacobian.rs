@@ -276,9 +276,20 @@ impl Jacobian {
     }
 
     /// `L y`, body by body.
-    pub(super) fn unwhiten(&self, y: &mut [f64]) {
+    pub fn unwhiten(&self, y: &mut [f64]) {
         for (root, y) in self.root.iter().zip(y.chunks_exact_mut(6)) {
             root.unwhiten(y);
+        }
+    }
+
+    /// `J v` with the rows as given, six velocities per body.
+    pub fn row_velocities(&self, v: &[f64], out: &mut [f64]) {
+        let of = |body: u32, j: &[f64]| match v.get(6 * body as usize..6 * body as usize + 6) {
+            Some(v) => v.iter().zip(j).map(|(v, j)| v * j).sum(),
+            None => 0.0,
+        };
+        for ((out, raw), row) in out.iter_mut().zip(&self.raw).zip(&self.rows) {
+            *out = of(row.body[0], &raw[..6]) + of(row.body[1], &raw[6..]);
         }
     }
 
