@@ -437,7 +437,7 @@ impl Work {
             run.iteration += usize::from(progress != Progress::OutOfTime);
             // A sweep that changed less than the tolerance may have arrived: look before the interval is over.
             let arrived = self.state.change <= run.tolerance;
-            let due = run.iteration % interval == 0 || run.iteration == most;
+            let due = run.iteration.is_multiple_of(interval) || run.iteration == most;
             let mut measured = due || arrived || progress != Progress::Continue;
             // Out of time before the interval is over: this iterate is the last, so measure it.
             measured |= run.budget.spent();
