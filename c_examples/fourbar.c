@@ -10,6 +10,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { BODIES = 3, HINGES = 4, ROWS = 5 * HINGES };
@@ -144,9 +145,10 @@ static void move(struct bar *bar, const double *change, double h)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const double h = 1e-3;
+    const int steps = argc > 1 ? atoi(argv[1]) : 1000; /* how many */
     struct bar bar[BODIES], before[BODIES];
     double violation[ROWS], zero[ROWS] = {0}, x[ROWS], v[6 * BODIES], f[6 * BODIES] = {0}, change[6 * BODIES];
     double worst = 0.0, out_of_plane = 0.0, start, most = 0.0;
@@ -177,7 +179,7 @@ int main(void)
     }
 
     start = energy(bar);
-    for (int step = 0; step < 1000; step++) {
+    for (int step = 0; step < steps; step++) {
         /* Rows half-way through the step, on the mean of old and new velocity: J (v_new + v) = 0 keeps the energy. */
         memcpy(before, bar, sizeof bar);
         for (int k = 0; k < BODIES; k++) {
@@ -223,7 +225,8 @@ int main(void)
         }
         most = fmax(most, fabs(energy(bar) - start));
     }
-    printf("after 1 s: crank at %.1f degrees, %.1f rad/s\n", bar[0].angle * 57.29577951308232, bar[0].v[5]);
+    printf("after %g s: crank at %.1f degrees, %.1f rad/s\n", h * steps, bar[0].angle * 57.29577951308232,
+           bar[0].v[5]);
     printf("constraints hold to %s, out of plane nothing moves: %s\n", worst <= 1e-14 ? "1e-14 m" : "no",
            out_of_plane < 1e-12 ? "yes" : "no");
     printf("energy within %.2g of %.1f J\n", most, start);

@@ -8,6 +8,11 @@ mod common;
 
 #[path = "allocations/counting.rs"]
 mod counting;
+#[path = "allocations/mechanisms.rs"]
+mod mechanisms;
+#[path = "../lab/src/rigid.rs"]
+#[allow(dead_code)]
+mod rigid;
 #[path = "allocations/steps.rs"]
 mod steps;
 

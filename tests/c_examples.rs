@@ -203,12 +203,12 @@ fn cones() {
 
 #[test]
 fn fourbar() {
-    check(&FOURBAR, &[]);
+    check(&FOURBAR, &["50"]);
 }
 
 #[test]
 fn pendulum_ali3p() {
-    check(&PENDULUM, &[]);
+    check(&PENDULUM, &["2"]);
 }
 
 /// The parts of mlcp.hpp that the example does not show: moves, views, refused calls, each measure, the getters.

@@ -79,8 +79,10 @@ fn expect(mechanism: &Mechanism, redundant: &[usize], shared: &[usize]) {
     }
     cases.push(problem_of(&small, &levers));
     let others: Vec<Problem> = cases.iter().flat_map(other_forms).collect();
+    let condition = diagnose(&cases[0]).1.condition;
     for (k, problem) in cases.iter().chain(&others).enumerate() {
         let (diagnosis, findings) = diagnose(problem);
+        assert!((findings.condition / condition - 1.0).abs() < 1e-6, "case {k}: {findings:?}, first {condition}");
         assert_eq!(rows_with(&diagnosis, RowRole::Redundant), redundant, "case {k}: {findings:?}");
         assert_eq!(rows_with(&diagnosis, RowRole::Shared), shared, "case {k}: {findings:?}");
         assert_eq!((findings.considered, findings.rank), (n, n - redundant.len()), "case {k}");

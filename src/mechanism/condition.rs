@@ -17,6 +17,9 @@ pub(super) fn condition(rows: &ScaledRows, listed: &[usize]) -> f64 {
         return 1.0;
     }
     let steps = m.min(STEPS);
+    // Of rows of A only the columns of the listed rows count.
+    let mut counts = vec![rows.whitened; columns];
+    listed.iter().filter(|_| !rows.whitened).for_each(|&k| counts[k] = true);
     let mut left = DMatrix::zeros(m, steps);
     let mut right = DMatrix::zeros(columns, steps);
     let mut bidiagonal = DMatrix::zeros(steps, steps);
@@ -31,6 +34,7 @@ pub(super) fn condition(rows: &ScaledRows, listed: &[usize]) -> f64 {
         for (e, &k) in u.iter().zip(listed) {
             rows.add(k, *e, v.as_mut_slice());
         }
+        v.iter_mut().zip(&counts).filter(|(_, counts)| !**counts).for_each(|(v, _)| *v = 0.0);
         orthogonalise(&mut v, &right, s);
         let alpha = v.norm();
         if alpha <= f64::EPSILON {

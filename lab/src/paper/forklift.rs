@@ -245,3 +245,26 @@ pub fn drive(settings: StepSettings, t_end: f64, mut watch: impl FnMut(f64)) -> 
     run.completed = true;
     Ok(run)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mlcp::mechanism::ali3p::Model;
+    use nalgebra::DMatrix;
+
+    /// 120 coordinates, 126 constraints, eleven freedoms as in the paper: seventeen constraints are redundant.
+    #[test]
+    fn eleven_freedoms() {
+        let mut model = forklift();
+        let structure = model.structure();
+        assert_eq!((structure.coordinates, structure.constraints), (120, 126));
+        let mut entries = vec![0.0; structure.jacobian.entries()];
+        let q = model.q.clone();
+        model.jacobian(0.0, &q, &mut entries).expect("a Jacobian");
+        let mut dense = DMatrix::zeros(126, 120);
+        for i in 0..126 {
+            structure.jacobian.row(i).for_each(|k| dense[(i, structure.jacobian.column(k))] = entries[k]);
+        }
+        assert_eq!(dense.singular_values().iter().filter(|s| **s > 1e-9).count(), 120 - 11);
+    }
+}

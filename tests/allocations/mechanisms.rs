@@ -1,0 +1,72 @@
+//! Projection and ALI3-P: after the first few steps they take no memory.
+
+use super::counting::count;
+use super::rigid::four_bar;
+use mlcp::mechanism::ali3p::{Model, Pattern, StepSettings, Stepper, Structure};
+use mlcp::mechanism::Projection;
+use mlcp::{Problem, Result};
+
+#[test]
+fn projections_allocate_nothing() {
+    let (mechanism, rows) = (four_bar(), four_bar().rows());
+    let mut problem = Problem::new();
+    problem.set_jacobian(&mechanism.inverse_mass(), &rows.jacobian, &rows.bodies, None).unwrap();
+    let (mut projection, mut change) = (Projection::new(), vec![0.0; 18]);
+    let mut both = || {
+        projection.correct(&problem, &rows.violation, &mut change).unwrap();
+        projection.velocity_change(&problem, &[1.0; 18], None, &mut change).unwrap();
+    };
+    both();
+    count(both).0.assert_none("projection");
+}
+
+/// A double pendulum on hinged bars.
+struct Pendulum;
+
+impl Model for Pendulum {
+    fn mass(&mut self, _: f64, _: &[f64], out: &mut [f64]) -> Result<()> {
+        out.fill(1.0);
+        Ok(())
+    }
+    fn forces(&mut self, _: f64, _: &[f64], _: &[f64], out: &mut [f64]) -> Result<()> {
+        (out[1], out[3]) = (-9.81, -9.81);
+        Ok(())
+    }
+    fn constraints(&mut self, _: f64, q: &[f64], out: &mut [f64]) -> Result<()> {
+        out[0] = q[0] * q[0] + q[1] * q[1] - 1.0;
+        out[1] = (q[2] - q[0]).powi(2) + (q[3] - q[1]).powi(2) - 1.0;
+        Ok(())
+    }
+    fn jacobian(&mut self, _: f64, q: &[f64], out: &mut [f64]) -> Result<()> {
+        let (x, y) = (2.0 * (q[2] - q[0]), 2.0 * (q[3] - q[1]));
+        out.copy_from_slice(&[2.0 * q[0], 2.0 * q[1], 0.0, 0.0, -x, -y, x, y]);
+        Ok(())
+    }
+    fn constraint_acceleration(&mut self, _: f64, _: &[f64], v: &[f64], out: &mut [f64]) -> Result<()> {
+        out[0] = 2.0 * (v[0] * v[0] + v[1] * v[1]);
+        out[1] = 2.0 * ((v[2] - v[0]).powi(2) + (v[3] - v[1]).powi(2));
+        Ok(())
+    }
+}
+
+#[test]
+fn steps_of_ali3p_allocate_nothing() {
+    let structure = Structure {
+        coordinates: 4,
+        constraints: 2,
+        mass: Pattern::diagonal(4),
+        stiffness: Pattern::empty(4),
+        damping: Pattern::empty(4),
+        jacobian: Pattern::full(2, 4),
+    };
+    let settings = StepSettings { variable_step: true, h_max: 1e-2, ..StepSettings::default() };
+    let mut stepper = Stepper::new(structure, settings).unwrap();
+    stepper.set_state(&mut Pendulum, 0.0, &[1.0, 0.0, 2.0, 0.0], &[0.0; 4]).unwrap();
+    let mut steps = |n: usize| {
+        for _ in 0..n {
+            stepper.step(&mut Pendulum, f64::INFINITY).unwrap();
+        }
+    };
+    steps(20);
+    count(|| steps(200)).0.assert_none("200 steps");
+}
