@@ -12,7 +12,7 @@ const SRC: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src");
 /// Two edges beside the straight line are meant: `settings` names `metrics::Measure`, because a caller chooses iterates
 /// by a measure; and `solvers` read `settings`. Through the first, solvers could see metrics; they may not, so the test
 /// also looks for the word itself.
-const ALLOWED: [(&str, &[&str]); 11] = [
+const ALLOWED: [(&str, &[&str]); 13] = [
     ("error", &[]),
     ("budget", &[]),
     ("linalg", &[]),
@@ -22,8 +22,13 @@ const ALLOWED: [(&str, &[&str]); 11] = [
     ("solvers", &["problem", "linalg", "settings"]),
     ("monitor", &["metrics", "problem", "settings"]),
     ("driver", &["monitor", "metrics", "problem", "settings", "solvers"]),
-    ("ffi", &["driver", "monitor", "metrics", "problem", "settings"]),
-    ("lib", &["driver", "ffi", "linalg", "metrics", "monitor", "problem", "settings", "solvers"]),
+    ("multibody", &["metrics", "problem"]),
+    ("dataset", &["metrics", "monitor", "multibody", "problem"]),
+    ("ffi", &["dataset", "driver", "monitor", "metrics", "multibody", "problem", "settings"]),
+    (
+        "lib",
+        &["dataset", "driver", "ffi", "linalg", "metrics", "monitor", "multibody", "problem", "settings", "solvers"],
+    ),
 ];
 const LEAVES: [&str; 2] = ["error", "budget"];
 

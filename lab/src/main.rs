@@ -1,7 +1,6 @@
 //! Experiments with libmlcp: replay recorded problems, compare solvers, draw what happened.
 
 mod plot;
-mod problems;
 mod replay;
 mod table;
 

@@ -1,9 +1,9 @@
 //! `mlcp-lab replay`: recorded problems, solved by any of the solvers, measured alike.
 
 use crate::plot::{self, Sample, Trace};
-use crate::problems::{Form, ProblemFile, Recorded};
 use crate::table::{self, Refused, Row, Solved, Table};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use mlcp::dataset::{self, Dataset, Recorded};
 use mlcp::metrics::Point;
 use mlcp::{Engine, FrictionMode, Measure, Problem, Settings, SolverKind, Status};
 use std::io::{self, IsTerminal, Write};
@@ -19,6 +19,27 @@ pub enum Friction {
     Frozen,
     /// Bounds follow the iterate.
     Coupled,
+}
+
+/// How to hand the matrix to the library.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Form {
+    /// Compressed rows.
+    Csr,
+    /// Two-body rows, where recorded.
+    Jacobian,
+    /// All entries.
+    Dense,
+}
+
+impl From<Form> for dataset::Form {
+    fn from(form: Form) -> dataset::Form {
+        match form {
+            Form::Csr => dataset::Form::Csr,
+            Form::Jacobian => dataset::Form::Jacobian,
+            Form::Dense => dataset::Form::Dense,
+        }
+    }
 }
 
 /// Where a solve starts.
@@ -150,20 +171,21 @@ impl Replay {
     /// Read everything first: a bad file is refused before an hour of solving, not after.
     fn tasks(&self) -> Result<Vec<Task>, String> {
         let pattern = glob::Pattern::new(&self.problem).map_err(|e| format!("--problem '{}': {e}", self.problem))?;
-        let file = ProblemFile::open(&self.file).map_err(|e| e.to_string())?;
-        let names: Vec<&String> = file.names().iter().filter(|n| pattern.matches(n)).collect();
-        if names.is_empty() {
+        let file = Dataset::open(&self.file).map_err(|e| e.to_string())?;
+        let matches = |&k: &usize| file.problem_name(k).is_some_and(|n| pattern.matches(n));
+        let chosen: Vec<usize> = (0..file.problems()).filter(matches).collect();
+        if chosen.is_empty() {
             return Err(format!(
                 "{}: no problem matches '{}' among {}",
                 self.file.display(),
                 self.problem,
-                file.names().len()
+                file.problems()
             ));
         }
         let mut notes = Notes::default();
         let mut tasks = Vec::new();
-        for name in names {
-            let recorded = file.read(name).map_err(|e| e.to_string())?;
+        for k in chosen {
+            let recorded = file.problem(k).map_err(|e| e.to_string())?;
             tasks.push(self.task(recorded, &mut notes)?);
         }
         notes.print();
@@ -171,9 +193,9 @@ impl Replay {
     }
 
     fn task(&self, recorded: Recorded, notes: &mut Notes) -> Result<Task, String> {
-        let form = recorded.form(self.form);
-        if self.form.is_some_and(|wanted| wanted != form) {
-            notes.add(&recorded.name, "cannot be had in that form and are solved as csr");
+        let wanted = self.form.map(dataset::Form::from);
+        if wanted.is_some_and(|wanted| wanted != recorded.form(Some(wanted))) {
+            notes.add(&recorded.name, "cannot be had in that form and are solved in the recorded one");
         }
         let frozen = self.friction == Friction::Frozen;
         if frozen && recorded.has_friction() && recorded.x_ref.is_none() {
@@ -188,8 +210,9 @@ impl Replay {
         if self.start != Start::Cold && start.is_none() {
             notes.add(&recorded.name, "have no such starting point and are started cold");
         }
-        let problem = recorded
-            .fill(form, mode)
+        let mut problem = Problem::new();
+        recorded
+            .fill(&mut problem, wanted, mode)
             .map_err(|e| format!("{}: problem {}: {e}", self.file.display(), recorded.name))?;
         Ok(Task { recorded, problem, start })
     }

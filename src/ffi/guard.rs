@@ -149,6 +149,7 @@ pub extern "C" fn mlcp_status_name(status: i32) -> *const c_char {
         9 => "busy\0",
         10 => "out of memory\0",
         11 => "internal error\0",
+        12 => "file\0",
         _ => "unknown\0",
     };
     text.as_ptr() as *const c_char

@@ -327,6 +327,11 @@ impl Problem {
         self.friction.check_ready()
     }
 
+    /// The bounds that were set for row `i`, without friction.
+    pub fn own_bounds(&self, i: usize) -> (f64, f64) {
+        (self.lo[i], self.hi[i])
+    }
+
     /// Bounds of row `i` when the impulses are `x`.
     #[inline]
     pub fn bounds_of(&self, i: usize, x: &[f64]) -> (f64, f64) {
