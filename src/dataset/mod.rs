@@ -1,21 +1,34 @@
 //! Recordings and problem files: HDF5, readable by h5py, MATLAB and `h5ls`; and FCLIB's files.
 //!
-//! [`Dataset`] reads and trusts no file: what is corrupt, truncated or hostile is refused with a sentence that names
-//! file, problem or frame, and field, and no more memory is taken than the file's own length allows.
+//! [`Recorder`] writes from inside a game loop, one group per frame or problem, and a killed process leaves a file that
+//! opens. [`Dataset`] reads, and trusts no file: what is corrupt, truncated or hostile is refused with a sentence that
+//! names file, problem or frame, and field, and no more memory is taken than the file's own length allows.
 
+mod frame;
+mod hdf5;
 mod problem;
+mod recorder;
 mod source;
 
+pub use frame::FrameSolution;
 pub use problem::{Form, JacobianRows, MatrixRows, Recorded};
+pub use recorder::{Recorder, RecorderCounts, RecorderOptions, WhenFull};
 
 use crate::error::{Error, Result, Status};
+use crate::multibody::Frame;
 use source::{Fields, Source};
 use std::path::Path;
 
-/// An open file of problems.
+/// The root attribute `schema` of recordings; files of problems only say `mlcp-problems`.
+const SCHEMA: &str = "mlcp-recording";
+/// The newest version of the layout. Older ones stay readable.
+const VERSION: i32 = 1;
+
+/// An open file of frames and problems.
 pub struct Dataset {
     source: Source,
     problems: Vec<(String, Fields)>,
+    frames: Vec<(String, Fields)>,
 }
 
 impl Dataset {
@@ -23,11 +36,25 @@ impl Dataset {
     pub fn open(path: &Path) -> Result<Dataset> {
         let source = Source::open(path)?;
         let root = source.root();
-        let problems = match root.group("problems") {
-            Some(group) => group.groups().map_err(|e| source.refuse(&format!("/problems {e}")))?,
-            None => return Err(source.refuse("has no group /problems")),
+        let version = root.number("version").map_err(|e| source.refuse(&e))?.unwrap_or(1.0);
+        if version > f64::from(VERSION) {
+            let what = format!("has version {version} of the layout, this library reads up to {VERSION}");
+            return Err(source.refuse(&what));
+        }
+        let list = |name: &str| match root.group(name) {
+            Some(group) => group.groups().map(Some).map_err(|e| source.refuse(&format!("/{name} {e}"))),
+            None => Ok(None),
         };
-        Ok(Dataset { source, problems })
+        let (problems, frames) = (list("problems")?, list("frames")?);
+        if problems.is_none() && frames.is_none() {
+            return Err(source.refuse("has neither a group /problems nor /frames"));
+        }
+        Ok(Dataset { source, problems: problems.unwrap_or_default(), frames: frames.unwrap_or_default() })
+    }
+
+    /// A text attribute of the file, such as `engine` or `library`.
+    pub fn attribute(&self, name: &str) -> Option<String> {
+        self.source.root().text(name).ok().flatten()
     }
 
     /// Number of problems.
@@ -42,12 +69,34 @@ impl Dataset {
 
     /// Read and check a problem.
     pub fn problem(&self, index: usize) -> Result<Recorded> {
-        let (name, fields) = self.problems.get(index).ok_or_else(|| {
-            Error::new(
-                Status::InvalidIndex,
-                format_args!("problem is {index}, {} has {}", self.source.name(), self.problems.len()),
-            )
-        })?;
+        let (name, fields) = self.member("problem", &self.problems, index)?;
         problem::read(fields, name).map_err(|e| self.source.refuse(&format!("problem {name}: {e}")))
+    }
+
+    /// Number of frames.
+    pub fn frames(&self) -> usize {
+        self.frames.len()
+    }
+
+    /// Read and check a frame; on an error `frame` stays as it was.
+    pub fn frame(&self, index: usize, frame: &mut Frame) -> Result<()> {
+        let (name, fields) = self.member("frame", &self.frames, index)?;
+        frame::read(fields, frame).map_err(|e| self.source.refuse(&format!("frame {name}: {e}")))
+    }
+
+    /// Read the solution of a frame, if it has one.
+    pub fn frame_solution(&self, index: usize) -> Result<Option<FrameSolution>> {
+        let (name, fields) = self.member("frame", &self.frames, index)?;
+        frame::read_solution(fields).map_err(|e| self.source.refuse(&format!("frame {name}: {e}")))
+    }
+
+    fn member<'a>(&self, what: &str, list: &'a [(String, Fields)], index: usize) -> Result<(&'a str, &'a Fields)> {
+        match list.get(index) {
+            Some((name, fields)) => Ok((name, fields)),
+            None => Err(Error::new(
+                Status::InvalidIndex,
+                format_args!("{what} is {index}, {} has {}", self.source.name(), list.len()),
+            )),
+        }
     }
 }

@@ -13,9 +13,10 @@
 //! Attributes: `meta` (JSON with `units` "impulse" or "force" and `dt`), and in files of this library `units`,
 //! `friction`, `name` of solver and errors of `x`. Joules need x·dt and w·dt where units are forces.
 
+use super::hdf5::{Address, Attribute, Values, Writer};
 use super::source::{Fields, Found};
 use crate::error::Result;
-use crate::problem::{as_bound, FrictionMode, Problem, Triangle};
+use crate::problem::{as_bound, FrictionMode, Operator, Problem, Triangle};
 
 /// n² doubles of a dense matrix stay below 1 GiB.
 const MOST_DENSE_ROWS: usize = 11_000;
@@ -32,7 +33,7 @@ pub enum Form {
 }
 
 /// Two-body rows: A = J M⁻¹ Jᵀ + diag(compliance).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct JacobianRows {
     /// 12 per body.
     pub inverse_mass: Vec<f64>,
@@ -45,7 +46,7 @@ pub struct JacobianRows {
 }
 
 /// Compressed rows.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct MatrixRows {
     /// n + 1 offsets into `columns` and `values`.
     pub row_start: Vec<i32>,
@@ -56,7 +57,7 @@ pub struct MatrixRows {
 }
 
 /// One recorded problem, checked.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recorded {
     /// Name of its group.
     pub name: String,
@@ -149,7 +150,131 @@ impl Recorded {
     }
 }
 
+impl Recorded {
+    /// Become the copy of a problem, in the memory there is, with a solution if there is one.
+    pub fn capture(&mut self, problem: &Problem, x: Option<&[f64]>) {
+        let n = problem.len();
+        match problem.operator() {
+            Operator::Jacobian(j) => {
+                self.matrix = None;
+                let rows = self.jacobian.get_or_insert_default();
+                rows.inverse_mass.clear();
+                rows.inverse_mass.extend_from_slice(j.inverse_mass());
+                rows.rows.clear();
+                rows.rows.extend(j.given_rows().iter().flatten());
+                rows.bodies.clear();
+                let number = |&body: &u32| if body as usize == j.bodies() { -1 } else { body as i32 };
+                rows.bodies.extend(j.rows().iter().flat_map(|r| r.body.iter().map(number)));
+                let compliance = rows.compliance.get_or_insert_default();
+                compliance.clear();
+                compliance.extend_from_slice(j.compliance());
+            }
+            Operator::Csr(a) => {
+                self.jacobian = None;
+                self.matrix.get_or_insert_default().collect(n, |i, push| a.row(i).for_each(|(j, v)| push(j, v)));
+            }
+            Operator::Dense(a) => {
+                self.jacobian = None;
+                let entries = |i: usize, push: &mut dyn FnMut(usize, f64)| {
+                    let stored = |&(j, &v): &(usize, &f64)| v != 0.0 || j == i;
+                    a.row(i).iter().enumerate().filter(stored).for_each(|(j, &v)| push(j, v));
+                };
+                self.matrix.get_or_insert_default().collect(n, entries);
+            }
+        }
+        let friction = problem.friction();
+        copy(&mut self.b, problem.b().iter().copied());
+        copy(&mut self.lo, (0..n).map(|i| problem.own_bounds(i).0));
+        copy(&mut self.hi, (0..n).map(|i| problem.own_bounds(i).1));
+        copy(&mut self.mu, (0..n).map(|i| friction.mu_of(i)));
+        copy(&mut self.findex, (0..n).map(|i| friction.normal_of(i).map_or(-1, |f| f as i32)));
+        copy_some(&mut self.x, x);
+        copy_some(&mut self.frozen_normals, Some(friction.frozen_at()).filter(|f| !f.is_empty()));
+        (self.x0, self.x_ref, self.step) = (None, None, None);
+        (self.joules, self.units_are_forces) = (1.0, false);
+    }
+
+    /// Add the problem to a file.
+    pub(super) fn write(&self, to: &mut Writer, attributes: &[Attribute<'_>]) -> Address {
+        let n = self.rows();
+        let (impulse, velocity) = match self.units_are_forces {
+            true => ("N or N m", "m/s^2 or rad/s^2"),
+            false => ("N s or N m s", "m/s or rad/s"),
+        };
+        let mut links = Vec::new();
+        if let Some(m) = &self.matrix {
+            let entries = m.values.len();
+            let members = [
+                ("indptr", to.dataset(&[n + 1], Values::Integers(&m.row_start), "")),
+                ("indices", to.dataset(&[entries], Values::Integers(&m.columns), "")),
+                ("data", to.dataset(&[entries], Values::Doubles(&m.values), "1/kg or 1/(kg m^2)")),
+            ];
+            let shape = [("shape", Values::Integers(&[n as i32, n as i32]))];
+            links.push(("A", to.group(&members, &shape)));
+        }
+        if let Some(j) = &self.jacobian {
+            let bodies = j.inverse_mass.len() / 12;
+            links.push(("jacobian", to.dataset(&[n, 12], Values::Doubles(&j.rows), "")));
+            links.push(("bodies", to.dataset(&[n, 2], Values::Integers(&j.bodies), "")));
+            let unit = "1/kg, 1/(kg m^2)";
+            links.push(("inverse_mass", to.dataset(&[bodies, 12], Values::Doubles(&j.inverse_mass), unit)));
+            if let Some(c) = &j.compliance {
+                links.push(("compliance", to.dataset(&[n], Values::Doubles(c), "1/kg or 1/(kg m^2)")));
+            }
+        }
+        for (name, values, unit) in [
+            ("b", Some(&self.b), velocity),
+            ("lo", Some(&self.lo), impulse),
+            ("hi", Some(&self.hi), impulse),
+            ("mu", Some(&self.mu), "1"),
+            ("x0", self.x0.as_ref(), impulse),
+            ("x_ref", self.x_ref.as_ref(), impulse),
+            ("x", self.x.as_ref(), impulse),
+            ("frozen_normals", self.frozen_normals.as_ref(), impulse),
+        ] {
+            if let Some(values) = values {
+                links.push((name, to.dataset(&[n], Values::Doubles(values), unit)));
+            }
+        }
+        links.push(("findex", to.dataset(&[n], Values::Integers(&self.findex), "")));
+        let size = [n as i32];
+        let mut all = vec![("n", Values::Integers(&size))];
+        all.push(("units", Values::Text(if self.units_are_forces { "force" } else { "impulse" })));
+        if let Some(step) = &self.step {
+            all.push(("step_seconds", Values::Doubles(std::slice::from_ref(step))));
+        }
+        all.extend_from_slice(attributes);
+        to.group(&links, &all)
+    }
+}
+
+fn copy<T>(to: &mut Vec<T>, from: impl Iterator<Item = T>) {
+    to.clear();
+    to.extend(from);
+}
+
+fn copy_some(to: &mut Option<Vec<f64>>, from: Option<&[f64]>) {
+    match from {
+        Some(from) => copy(to.get_or_insert_default(), from.iter().copied()),
+        None => *to = None,
+    }
+}
+
 impl MatrixRows {
+    /// Take the entries of n rows, as `entries` pushes them.
+    fn collect(&mut self, n: usize, entries: impl Fn(usize, &mut dyn FnMut(usize, f64))) {
+        self.columns.clear();
+        self.values.clear();
+        copy(&mut self.row_start, std::iter::once(0));
+        for i in 0..n {
+            entries(i, &mut |j, v| {
+                self.columns.push(j as i32);
+                self.values.push(v);
+            });
+            self.row_start.push(self.columns.len() as i32);
+        }
+    }
+
     /// All entries by rows.
     pub fn dense(&self) -> Vec<f64> {
         let n = self.row_start.len() - 1;

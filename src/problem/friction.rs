@@ -28,6 +28,8 @@ pub struct Friction {
     mu: Vec<f64>,
     /// Half width of every friction row's bound once frozen.
     frozen: Vec<f64>,
+    /// The impulses it was frozen at.
+    frozen_at: Vec<f64>,
 }
 
 /// Refuse indices and coefficients that make no bounds.
@@ -72,13 +74,15 @@ impl Friction {
     pub(super) fn reserve(&mut self, rows: usize) -> Result<()> {
         reserve(&mut self.normal, rows)?;
         reserve(&mut self.mu, rows)?;
-        reserve(&mut self.frozen, rows)
+        reserve(&mut self.frozen, rows)?;
+        reserve(&mut self.frozen_at, rows)
     }
 
     pub(super) fn clear(&mut self) {
         self.normal.clear();
         self.mu.clear();
         self.frozen.clear();
+        self.frozen_at.clear();
     }
 
     pub(super) fn fill(&mut self, findex: &[i32], mu: &[f64], mode: FrictionMode) -> Result<()> {
@@ -102,6 +106,8 @@ impl Friction {
         }
         if self.is_set() {
             refill(&mut self.frozen, x.len(), 0.0)?;
+            refill(&mut self.frozen_at, x.len(), 0.0)?;
+            self.frozen_at.copy_from_slice(x);
             for i in 0..x.len() {
                 if let Some(f) = self.normal_of(i) {
                     self.frozen[i] = reach(self.mu[i], x[f]);
@@ -139,6 +145,11 @@ impl Friction {
         } else {
             0.0
         }
+    }
+
+    /// The impulses at which the bounds were frozen; empty if they were not.
+    pub fn frozen_at(&self) -> &[f64] {
+        &self.frozen_at
     }
 
     pub(super) fn check_ready(&self) -> Result<()> {
