@@ -122,7 +122,14 @@ impl Fields {
     pub fn text(&self, name: &str) -> Found<Option<String>> {
         match self.attribute(name)? {
             None => Ok(None),
-            Some(AttrValue::String(s) | AttrValue::AsciiString(s) | AttrValue::VarLenString(s)) => Ok(Some(s)),
+            Some(
+                AttrValue::String(s)
+                | AttrValue::StringSized { value: s, .. }
+                | AttrValue::AsciiString(s)
+                | AttrValue::AsciiStringSized { value: s, .. }
+                | AttrValue::VarLenString(s)
+                | AttrValue::VarLenAsciiString(s),
+            ) => Ok(Some(s)),
             Some(_) => Err(format!("attribute {name} is not a text")),
         }
     }

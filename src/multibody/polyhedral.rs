@@ -12,7 +12,8 @@
 //! entries of s; hence it can be had from any form of A, the mixed ones included.
 //!
 //! *Inscribed* polygons (the paper's) have their corners on the circle |x_t| = mu p_n, *circumscribed* ones touch it with
-//! their edges; the two converge to the cone from inside and outside as 1/n_d². With n_d = 4 and the same axes the
+//! their edges; the two approach the cone from inside and outside as 1/n_d², the direction of sliding friction as 1/n_d.
+//! With n_d = 4 and the same axes the
 //! inscribed one is the diamond |x_1| + |x_2| <= mu p_n, and the circumscribed one is the box |x_i| <= mu p_n: the
 //! coupled friction of [`crate::problem`] itself.
 

@@ -3,6 +3,7 @@
 #![allow(dead_code, unused_imports)]
 
 pub mod corpus;
+pub mod frames;
 pub mod oracle;
 pub mod problems;
 pub mod random;
