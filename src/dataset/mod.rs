@@ -4,12 +4,14 @@
 //! opens. [`Dataset`] reads, and trusts no file: what is corrupt, truncated or hostile is refused with a sentence that
 //! names file, problem or frame, and field, and no more memory is taken than the file's own length allows.
 
+mod fclib;
 mod frame;
 mod hdf5;
 mod problem;
 mod recorder;
 mod source;
 
+pub use fclib::{Fclib, FclibEquations, FclibMatrix, FclibSolution};
 pub use frame::FrameSolution;
 pub use problem::{Form, JacobianRows, MatrixRows, Recorded};
 pub use recorder::{Recorder, RecorderCounts, RecorderOptions, WhenFull};
@@ -29,6 +31,8 @@ pub struct Dataset {
     source: Source,
     problems: Vec<(String, Fields)>,
     frames: Vec<(String, Fields)>,
+    /// FCLIB's problem, and the same as ours.
+    fclib: Option<(Fclib, Recorded)>,
 }
 
 impl Dataset {
@@ -36,6 +40,12 @@ impl Dataset {
     pub fn open(path: &Path) -> Result<Dataset> {
         let source = Source::open(path)?;
         let root = source.root();
+        if fclib::is_fclib(&root) {
+            let fclib = fclib::read(&root).map_err(|e| source.refuse(&e))?;
+            let name = path.file_stem().map_or_else(String::new, |s| s.to_string_lossy().into_owned());
+            let recorded = fclib.to_recorded(&name)?;
+            return Ok(Dataset { source, problems: Vec::new(), frames: Vec::new(), fclib: Some((fclib, recorded)) });
+        }
         let version = root.number("version").map_err(|e| source.refuse(&e))?.unwrap_or(1.0);
         if version > f64::from(VERSION) {
             let what = format!("has version {version} of the layout, this library reads up to {VERSION}");
@@ -49,7 +59,8 @@ impl Dataset {
         if problems.is_none() && frames.is_none() {
             return Err(source.refuse("has neither a group /problems nor /frames"));
         }
-        Ok(Dataset { source, problems: problems.unwrap_or_default(), frames: frames.unwrap_or_default() })
+        let (problems, frames) = (problems.unwrap_or_default(), frames.unwrap_or_default());
+        Ok(Dataset { source, problems, frames, fclib: None })
     }
 
     /// A text attribute of the file, such as `engine` or `library`.
@@ -59,16 +70,27 @@ impl Dataset {
 
     /// Number of problems.
     pub fn problems(&self) -> usize {
-        self.problems.len()
+        self.problems.len() + usize::from(self.fclib.is_some())
     }
 
-    /// Name of a problem; they are sorted by name.
+    /// Name of a problem; they are sorted by name. FCLIB's one problem is named after its file.
     pub fn problem_name(&self, index: usize) -> Option<&str> {
-        self.problems.get(index).map(|p| p.0.as_str())
+        match (&self.fclib, index) {
+            (Some((_, recorded)), 0) => Some(&recorded.name),
+            _ => self.problems.get(index).map(|p| p.0.as_str()),
+        }
+    }
+
+    /// What an FCLIB file holds.
+    pub fn fclib(&self) -> Option<&Fclib> {
+        self.fclib.as_ref().map(|f| &f.0)
     }
 
     /// Read and check a problem.
     pub fn problem(&self, index: usize) -> Result<Recorded> {
+        if let (Some((_, recorded)), 0) = (&self.fclib, index) {
+            return Ok(recorded.clone());
+        }
         let (name, fields) = self.member("problem", &self.problems, index)?;
         problem::read(fields, name).map_err(|e| self.source.refuse(&format!("problem {name}: {e}")))
     }

@@ -103,11 +103,6 @@ impl Fields {
         Ok(groups)
     }
 
-    /// Names of the datasets here.
-    pub fn datasets(&self) -> Found<Vec<String>> {
-        self.group.datasets().map_err(|e| format!("cannot be listed: {e}"))
-    }
-
     /// A subgroup, if there is one.
     pub fn group(&self, path: &str) -> Option<Fields> {
         self.group.group(path).ok().map(|group| Fields { group, bytes: self.bytes })

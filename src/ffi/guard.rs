@@ -5,6 +5,7 @@ use crate::monitor::Outcome;
 use crate::settings::SolverKind;
 use libc::c_char;
 use std::cell::RefCell;
+use std::ffi::CStr;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
 const TEXT: usize = 256;
@@ -97,6 +98,17 @@ pub(super) unsafe fn optional_ref<'a, T>(pointer: *const T, name: &str) -> Resul
 pub(super) unsafe fn out<'a, T>(pointer: *mut T, name: &str) -> Result<&'a mut T> {
     check_buffer(pointer, 1, name)?;
     Ok(unsafe { &mut *pointer })
+}
+
+/// A text with a final NUL.
+pub(super) unsafe fn text<'a>(pointer: *const c_char, name: &str) -> Result<&'a str> {
+    if pointer.is_null() {
+        return Err(null(name));
+    }
+    // SAFETY: the caller promises a final NUL.
+    unsafe { CStr::from_ptr(pointer) }
+        .to_str()
+        .map_err(|_| Error::new(Status::InvalidValue, format_args!("{name} is not UTF-8")))
 }
 
 /// Refuse buffers that share memory where one is written while the other is read.

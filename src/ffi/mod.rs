@@ -8,15 +8,25 @@
 // Safety requirements are part of each function's prose, which becomes the header's.
 #![allow(clippy::missing_safety_doc, clippy::too_many_arguments)]
 
+#[cfg(feature = "dataset")]
+mod dataset;
+mod frame;
 mod guard;
 mod handle;
 mod measure;
 mod problem;
+#[cfg(feature = "dataset")]
+mod recorder;
 mod solver;
 mod types;
 
+#[cfg(feature = "dataset")]
+pub use dataset::*;
+pub use frame::*;
 pub use guard::*;
 pub use measure::*;
 pub use problem::*;
+#[cfg(feature = "dataset")]
+pub use recorder::*;
 pub use solver::*;
 pub use types::*;

@@ -173,6 +173,8 @@ pub struct Formulator {
     source: Problem,
     /// The problem that a solution is judged by.
     judged: Problem,
+    /// A problem in the making, exchanged with the caller's when it is whole.
+    spare: Problem,
     w: Vec<f64>,
     lo: Vec<f64>,
     hi: Vec<f64>,
@@ -186,8 +188,18 @@ impl Formulator {
         Self::default()
     }
 
-    /// Refill `out` with the frame's problem.
+    /// Refill `out` with the frame's problem; on an error it stays as it was.
     pub fn fill(&mut self, frame: &Frame, formulation: Formulation, out: &mut Problem) -> Result<()> {
+        let mut spare = std::mem::take(&mut self.spare);
+        let filled = self.fill_any(frame, formulation, &mut spare);
+        if filled.is_ok() {
+            std::mem::swap(&mut spare, out);
+        }
+        self.spare = spare;
+        filled
+    }
+
+    fn fill_any(&mut self, frame: &Frame, formulation: Formulation, out: &mut Problem) -> Result<()> {
         self.rows.fill(frame)?;
         match formulation.shape {
             Shape::Box => self.fill_box(frame, formulation.mixed, FrictionMode::Coupled, out),
@@ -229,7 +241,7 @@ impl Formulator {
         judged: &mut Problem,
         out: &mut Response,
     ) -> Result<()> {
-        self.fill(frame, formulation, judged)?;
+        self.fill_any(frame, formulation, judged)?;
         if z.len() != judged.len() {
             return Err(Error::new(
                 Status::InvalidSize,
