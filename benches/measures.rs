@@ -17,7 +17,7 @@ fn measures(c: &mut Criterion) {
     let (mut w, mut lo, mut hi) = (vec![0.0; n], vec![0.0; n], vec![0.0; n]);
     problem.multiply(&x, &mut w, &mut Vec::new()).expect("a product");
     problem.bounds_at(&x, &mut lo, &mut hi);
-    let at = Point { diagonal: problem.diagonal(), x: &x, w: &w, lo: &lo, hi: &hi };
+    let at = Point { diagonal: problem.diagonal(), x: &x, w: &w, lo: &lo, hi: &hi, cones: problem.cones() };
     let mut group = c.benchmark_group("measure");
     group.throughput(Throughput::Elements(n as u64));
     // The exact mass is the same formula on another diagonal.

@@ -112,6 +112,12 @@ typedef enum {
     MLCP_SOLVER_KIND_INTERIOR_POINT = 15,
     // Proximal semismooth Newton method on the dual, with exact line search: exact, for symmetric A.
     MLCP_SOLVER_KIND_PROX_NEWTON = 16,
+    // Projected fixed point on boxes and exact friction cones, all rows at once.
+    MLCP_SOLVER_KIND_PROX = 17,
+    // Projected Gauss-Seidel by contact on boxes and exact friction cones.
+    MLCP_SOLVER_KIND_PROX_GS = 18,
+    // Nonsmooth Newton method of Alart and Curnier on boxes and exact friction cones; A need not be symmetric.
+    MLCP_SOLVER_KIND_ALART_CURNIER = 19,
 } mlcp_solver_kind;
 
 // How a solve ended. Numbers are part of the ABI.
@@ -820,6 +826,21 @@ mlcp_status mlcp_problem_set_friction(mlcp_problem *problem,
                                       size_t mu_len,
                                       int32_t mode);
 
+// Declare contacts with exact Coulomb friction: |x_t| <= mu max(x_n, 0) for the two tangent rows t together, w_t opposing
+// x_t at the rim of that disc and zero inside; x_n is complementary with its own w_n. Bounds follow the impulses.
+//
+// rows: three row numbers per contact: the normal row, with lo >= 0 (call mlcp_problem_set_bounds first), and two tangent
+// rows at right angles, without bounds of their own; no row twice. mu: one per contact, >= 0, +inf allowed: the tangents
+// are then free while the contact is closed. Replaces all earlier cones; both lengths 0 for none. Rows coupled by
+// mlcp_problem_set_friction stay coupled and may hang on a cone's normal row, but cannot be in a cone. Both tangent rows
+// have one error, reported on the first of them. Solved by MLCP_SOLVER_KIND_PROX, PROX_GS and ALART_CURNIER. Copied.
+// Returns INVALID_SIZE, INVALID_INDEX, INVALID_VALUE, INVALID_STATE (a friction row). Since 0.1.
+mlcp_status mlcp_problem_set_cones(mlcp_problem *problem,
+                                   const int32_t *rows,
+                                   size_t rows_len,
+                                   const double *mu,
+                                   size_t mu_len);
+
 // Give the normal impulses at which frozen friction bounds are evaluated, for example last step's.
 //
 // x: one finite double per row, of which normal rows are read. Returns INVALID_STATE if friction is coupled,
@@ -834,7 +855,7 @@ size_t mlcp_problem_rows(const mlcp_problem *problem);
 // out_diagonal: exactly one double per row. Returns INVALID_SIZE. Since 0.1.
 mlcp_status mlcp_problem_get_diagonal(const mlcp_problem *problem, double *out_diagonal, size_t out_diagonal_len);
 
-// The bounds in force when the impulses are x, friction evaluated.
+// The bounds in force when the impulses are x, friction evaluated; on a cone's tangent rows minus and plus the radius.
 //
 // x, out_lo, out_hi: one double per row. Returns INVALID_SIZE, INVALID_VALUE, INVALID_STATE (frozen friction without
 // normals). Since 0.1.

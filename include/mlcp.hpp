@@ -189,6 +189,10 @@ public:
     {
         return detail::check(mlcp_problem_set_friction(get(), findex.data(), findex.size(), mu.data(), mu.size(), mode));
     }
+    Result set_cones(Indices rows, In mu)
+    {
+        return detail::check(mlcp_problem_set_cones(get(), rows.data(), rows.size(), mu.data(), mu.size()));
+    }
     Result set_frozen_normals(In x) { return detail::check(mlcp_problem_set_frozen_normals(get(), x.data(), x.size())); }
 
     std::size_t rows() const noexcept { return mlcp_problem_rows(get()); }

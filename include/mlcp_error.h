@@ -20,6 +20,9 @@
  *   - has a twin with the suffix _f32 that reads float arrays. Values are widened one by one; the result stays double.
  * A bound of magnitude 1e10 or more is infinite. Any thread; no allocation; no state.
  *
+ * A contact with exact Coulomb friction: its normal row as a row, its two tangent rows together, with
+ *     joules = mlcp_error_energy_disc(diagonal, x, w, mlcp_error_disc_radius(mu, x_n));
+ *
  * Which measure? Energy. It is zero exactly at a solution, and neither units nor row scaling change the order of two
  * answers. Fischer-Burmeister, natural, merit and penalized add N s to m/s: a unit change can turn their verdict around.
  *
@@ -178,6 +181,74 @@ static inline double mlcp_error_duality_gap_row(double x, double w, double lo, d
     double gap = w < 0.0 || w > 0.0 ? fabs(w) * slack : 0.0;
     MLCP_ERROR_ROUND(gap);
     return gap;
+}
+
+/* ---- Two tangent rows of a contact with exact Coulomb friction: one error for both. Arguments are checked. ---- */
+
+/* Radius of the disc that holds the tangent impulses: mu max(x_n, 0), and 0 for an open contact however rough. */
+static inline double mlcp_error_disc_radius(double mu, double x_n) { return x_n > 0.0 && mu > 0.0 ? mu * x_n : 0.0; }
+
+/* x - P(x - w/a), P the projection onto the disc: how far x is from where it should go. */
+static inline void mlcp_error_disc_way(double a, const double x[2], const double w[2], double radius, double out_way[2])
+{
+    const double step[2] = {w[0] / a, w[1] / a};
+    double aim[2] = {x[0] - step[0], x[1] - step[1]};
+    double size = hypot(aim[0], aim[1]), nearest[2];
+    int i;
+    if (size <= radius) {
+        out_way[0] = step[0];
+        out_way[1] = step[1];
+        return;
+    }
+    if (size > DBL_MAX) { /* too long for its length to be a number */
+        for (i = 0; i < 2; i++) {
+            aim[i] = mlcp_error_max(mlcp_error_min(0.25 * aim[i], 0.25 * DBL_MAX), -0.25 * DBL_MAX);
+        }
+        size = hypot(aim[0], aim[1]);
+    }
+    for (i = 0; i < 2; i++) {
+        nearest[i] = radius * (aim[i] / size);
+        MLCP_ERROR_ROUND(nearest[i]);
+        out_way[i] = x[i] - nearest[i];
+    }
+}
+
+/* Are these numbers tangent rows? diagonal finite and > 0; x, w finite; radius >= 0, +inf allowed. 1: yes. */
+static inline int mlcp_error_disc_is_valid(const double diagonal[2], const double x[2], const double w[2], double radius)
+{
+    return mlcp_error_row_is_valid(diagonal[0], x[0], w[0], 0.0, radius)
+           && mlcp_error_row_is_valid(diagonal[1], x[1], w[1], 0.0, radius);
+}
+
+/*
+ * Energy error of the two rows in joules, a/2 |x - P(x - w/a)|^2 with a the mean of the two diagonal entries: the same in
+ * any tangent basis, and on a line the energy of a row with bounds -radius, radius. MLCP_ERROR_INVALID for bad numbers.
+ */
+static inline double mlcp_error_energy_disc(const double diagonal[2], const double x[2], const double w[2], double radius)
+{
+    const double a = 0.5 * (diagonal[0] + diagonal[1]);
+    double way[2], p, q;
+    if (!mlcp_error_disc_is_valid(diagonal, x, w, radius)) {
+        return MLCP_ERROR_INVALID;
+    }
+    mlcp_error_disc_way(a, x, w, mlcp_error_bound(radius), way);
+    p = way[0] * way[0];
+    q = way[1] * way[1];
+    MLCP_ERROR_ROUND(p);
+    MLCP_ERROR_ROUND(q);
+    return 0.5 * a * (p + q);
+}
+
+/* Natural residual of the two rows, |x - P(x - w)|: N s or m/s, whichever is less. MLCP_ERROR_INVALID for bad numbers. */
+static inline double mlcp_error_natural_disc(const double x[2], const double w[2], double radius)
+{
+    const double one[2] = {1.0, 1.0};
+    double way[2];
+    if (!mlcp_error_disc_is_valid(one, x, w, radius)) {
+        return MLCP_ERROR_INVALID;
+    }
+    mlcp_error_disc_way(1.0, x, w, mlcp_error_bound(radius), way);
+    return hypot(way[0], way[1]);
 }
 
 /* ---- All rows. The same code for double and float arrays, so it is written once, as a macro. ---- */

@@ -27,7 +27,18 @@ pub struct Observation<'a> {
 
 /// Can this kind of solver treat this problem? If not, why?
 pub fn supports(kind: SolverKind, problem: &Problem) -> Result<()> {
-    build(kind).check(problem)
+    accepts(&*build(kind), kind, problem)
+}
+
+/// Friction cones are refused here, for all solvers that do not know them; the rest is the solver's own affair.
+fn accepts(solver: &dyn Solver, kind: SolverKind, problem: &Problem) -> Result<()> {
+    if problem.has_cones() && !solver.treats_cones() {
+        return Err(Error::new(
+            Status::Unsupported,
+            format_args!("{} does not treat friction cones; prox, prox-gs and alart-curnier do", kind.name()),
+        ));
+    }
+    solver.check(problem)
 }
 
 /// Called once per iteration; true stops the solve.
@@ -146,7 +157,7 @@ impl Engine {
     fn check(&self, problem: &Problem, start: Option<&[f64]>) -> Result<()> {
         let n = problem.len();
         problem.check_ready()?;
-        self.solver.check(problem)?;
+        accepts(&*self.solver, self.settings.solver, problem)?;
         if self.settings.choice == Choice::Best(Measure::EnergyExactMass) {
             return Err(Error::new(
                 Status::Unsupported,
@@ -192,22 +203,10 @@ impl Engine {
 
     /// Move x into its bounds, and find its w and the bounds there.
     fn settle(&mut self, problem: &Problem) -> Result<()> {
-        self.clamp(problem);
+        problem.clamp(&mut self.state.x);
         self.state.w_is_exact = true;
         problem.bounds_at(&self.state.x, &mut self.lo, &mut self.hi);
         problem.multiply(&self.state.x, &mut self.state.w, &mut self.scratch)
-    }
-
-    /// Move x into the bounds that hold there; normal rows first, then the friction rows that hang on them.
-    fn clamp(&mut self, problem: &Problem) {
-        for friction in [false, true] {
-            for i in 0..self.state.x.len() {
-                if problem.friction().normal_of(i).is_some() == friction {
-                    let (lo, hi) = problem.bounds_of(i, &self.state.x);
-                    self.state.x[i] = self.state.x[i].max(lo).min(hi);
-                }
-            }
-        }
     }
 
     /// The loop.
@@ -381,5 +380,5 @@ impl Engine {
 
 /// An iterate with the bounds there, to be measured.
 fn point<'a>(problem: &'a Problem, state: &'a State, lo: &'a [f64], hi: &'a [f64]) -> Point<'a> {
-    Point { diagonal: problem.diagonal(), x: &state.x, w: &state.w, lo, hi }
+    Point { diagonal: problem.diagonal(), x: &state.x, w: &state.w, lo, hi, cones: problem.cones() }
 }

@@ -40,6 +40,12 @@ pub enum SolverKind {
     InteriorPoint = 15,
     /// Proximal semismooth Newton method on the dual, with exact line search: exact, for symmetric A.
     ProxNewton = 16,
+    /// Projected fixed point on boxes and exact friction cones, all rows at once.
+    Prox = 17,
+    /// Projected Gauss-Seidel by contact on boxes and exact friction cones.
+    ProxGs = 18,
+    /// Nonsmooth Newton method of Alart and Curnier on boxes and exact friction cones; A need not be symmetric.
+    AlartCurnier = 19,
 }
 
 /// What is known of a solver without building it.
@@ -59,7 +65,7 @@ struct Profile {
 
 /// One line per solver, in the order of [`SolverKind::ALL`].
 #[rustfmt::skip]
-const PROFILES: [Profile; 16] = [
+const PROFILES: [Profile; 19] = [
     Profile { kind: SolverKind::Bpp, name: c"bpp", iterations: 200, interval: 1, stall: 100 },
     Profile { kind: SolverKind::Pgs, name: c"pgs", iterations: 1000, interval: 32, stall: 8 },
     Profile { kind: SolverKind::Dantzig, name: c"dantzig", iterations: 20_000, interval: 16, stall: 1000 },
@@ -76,6 +82,9 @@ const PROFILES: [Profile; 16] = [
     Profile { kind: SolverKind::PgsSm, name: c"pgs-sm", iterations: 1000, interval: 1, stall: 50 },
     Profile { kind: SolverKind::InteriorPoint, name: c"ipm", iterations: 400, interval: 1, stall: 20 },
     Profile { kind: SolverKind::ProxNewton, name: c"prox-newton", iterations: 200, interval: 1, stall: 100 },
+    Profile { kind: SolverKind::Prox, name: c"prox", iterations: 4000, interval: 32, stall: 8 },
+    Profile { kind: SolverKind::ProxGs, name: c"prox-gs", iterations: 1000, interval: 32, stall: 8 },
+    Profile { kind: SolverKind::AlartCurnier, name: c"alart-curnier", iterations: 1000, interval: 1, stall: 250 },
 ];
 
 impl SolverKind {

@@ -63,6 +63,26 @@ fn facets_converge_to_the_cone() {
     }
 }
 
+/// The exact cone takes mu g h off the speed in every direction, mixed or not.
+#[test]
+fn the_cone_slides_in_every_direction() {
+    for k in 0..12 {
+        let angle = 0.3 + 0.5 * k as f64;
+        let frame = sliding_mass(angle, 1.0, 0.5);
+        let left = 1.0 - 0.5 * G * 0.01;
+        let r = solve(&frame, "cone", SolverKind::AlartCurnier);
+        let expected = [left * angle.cos(), left * angle.sin(), 0.0, 0.0, 0.0, 0.0];
+        assert!(apart(&r.velocities, &expected) < 1e-10, "{angle}: {:?}", r.velocities);
+        assert!(r.errors.friction() < 1e-10 && r.errors.normal < 1e-18, "{:?}", r.errors);
+        assert_eq!(r.states, [ContactState::Slide]);
+        // The mixed form is the same, judged by its own rows: its solution is the reduced one with its velocities.
+        let (mut formulator, mut again) = (Formulator::new(), Response::default());
+        let z = [&r.velocities[..], &r.impulses[..]].concat();
+        formulator.respond(&frame, "mixed:cone".parse().unwrap(), &z, &mut again).unwrap();
+        assert!(again.errors.total < 1e-18 && again.velocities == r.velocities, "{:?}", again.errors);
+    }
+}
+
 /// Sliding along an axis, box, diamond and cone agree with the closed form.
 #[test]
 fn sliding_along_an_axis_has_a_closed_form() {

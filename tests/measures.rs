@@ -14,6 +14,7 @@ mod systems;
 mod units;
 
 use mlcp::metrics::Point;
+use mlcp::problem::Cones;
 use mlcp::Measure;
 
 /// One row of a problem at some x.
@@ -53,5 +54,5 @@ const ROW_MEASURES: [Measure; 6] = [
 ];
 
 fn total(measure: Measure, diagonal: &[f64], x: &[f64], w: &[f64], lo: &[f64], hi: &[f64]) -> f64 {
-    measure.total(&Point { diagonal, x, w, lo, hi })
+    measure.total(&Point { diagonal, x, w, lo, hi, cones: Cones::NONE })
 }

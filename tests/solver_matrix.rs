@@ -144,7 +144,8 @@ fn check(problem: &Problem, engine: &Engine, report: &Report, about: &str) {
     assert!(engine.x().iter().all(|v| v.is_finite()), "{about}");
     problem.multiply(engine.x(), &mut w, &mut scratch).unwrap();
     problem.bounds_at(engine.x(), &mut lo, &mut hi);
-    let energy = Measure::Energy.total(&Point { diagonal: problem.diagonal(), x: engine.x(), w: &w, lo: &lo, hi: &hi });
+    let (diagonal, cones) = (problem.diagonal(), problem.cones());
+    let energy = Measure::Energy.total(&Point { diagonal, x: engine.x(), w: &w, lo: &lo, hi: &hi, cones });
     assert_eq!(energy, report.energy_error, "{about}: the report is not about the returned x");
     assert!(
         energy <= report.initial_energy_error,

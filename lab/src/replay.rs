@@ -307,7 +307,7 @@ fn trace(task: &Task, settings: Settings) -> Option<Trace> {
             return true;
         }
         problem.bounds_at(seen.x, &mut lo, &mut hi);
-        let at = Point { diagonal: problem.diagonal(), x: seen.x, w: &w, lo: &lo, hi: &hi };
+        let at = Point { diagonal: problem.diagonal(), x: seen.x, w: &w, lo: &lo, hi: &hi, cones: problem.cones() };
         let energy = if problem.has_energy() { Measure::Energy.total(&at) } else { f64::NAN };
         samples.push(Sample {
             iteration: seen.record.iteration,

@@ -396,8 +396,8 @@ impl Fclib {
         to.group(&root, &[])
     }
 
-    /// The file's problem with rows u (three or two per contact), then the equalities, which are free. Friction rows hang
-    /// on their normals; in 3D that is box friction until the problem is given cones.
+    /// The file's problem with rows u (three or two per contact), then the equalities, which are free. Contacts in space
+    /// have exact cones; in the plane a friction row hangs on its normal row, which is as exact.
     pub fn to_recorded(&self, name: &str) -> Result<Recorded> {
         let (entries, b) = match &self.equations {
             FclibEquations::Local { w, q, equalities } => {
@@ -416,6 +416,7 @@ impl Fclib {
         let matrix = FclibMatrix::from_entries(n, n, entries);
         let (contacts, d) = (self.mu.len(), self.dimension);
         let is = |i: usize| (i < contacts * d).then_some(i % d);
+        let hangs = |i: usize| d == 2 && is(i) == Some(1);
         let with = |u: &FclibSolution| Some([&u.r[..], &u.l[..]].concat()).filter(|x| x.len() == n);
         Ok(Recorded {
             name: name.to_string(),
@@ -423,8 +424,10 @@ impl Fclib {
             b,
             lo: (0..n).map(|i| if is(i) == Some(0) { 0.0 } else { f64::NEG_INFINITY }).collect(),
             hi: vec![f64::INFINITY; n],
-            findex: (0..n).map(|i| if is(i).is_some_and(|k| k > 0) { (i - i % d) as i32 } else { -1 }).collect(),
-            mu: (0..n).map(|i| if is(i).is_some_and(|k| k > 0) { self.mu[i / d] } else { 0.0 }).collect(),
+            findex: (0..n).map(|i| if hangs(i) { i as i32 - 1 } else { -1 }).collect(),
+            mu: (0..n).map(|i| if hangs(i) { self.mu[i / d] } else { 0.0 }).collect(),
+            cones: if d == 3 { (0..3 * contacts as i32).collect() } else { Vec::new() },
+            cone_mu: if d == 3 { self.mu.clone() } else { Vec::new() },
             x0: self.guesses.first().and_then(with),
             x: self.solution.as_ref().and_then(with),
             joules: 1.0,
@@ -508,10 +511,16 @@ impl Fclib {
         };
         let n = recorded.rows();
         let mut tangents: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        let mut coefficient = recorded.mu.clone();
         for i in 0..n {
             if let Some(f) = recorded.normal_of(i) {
                 tangents.entry(f).or_default().push(i);
             }
+        }
+        for (rows, &mu) in recorded.cones.chunks_exact(3).zip(&recorded.cone_mu) {
+            let [normal, a, b] = [rows[0] as usize, rows[1] as usize, rows[2] as usize];
+            tangents.entry(normal).or_default().extend([a, b]);
+            (coefficient[a], coefficient[b]) = (mu, mu);
         }
         let dimension = 1 + tangents.values().map(Vec::len).max().unwrap_or(2);
         let (mut order, mut mu) = (Vec::new(), Vec::new());
@@ -522,15 +531,17 @@ impl Fclib {
             if recorded.lo[normal] != 0.0 || recorded.hi[normal] < crate::problem::INFINITE_BOUND {
                 return refuse(normal, "a normal row of FCLIB has the bounds 0 and infinity");
             }
-            if rows.iter().any(|&t| recorded.mu[t] != recorded.mu[rows[0]] || !recorded.mu[t].is_finite()) {
+            if rows.iter().any(|&t| coefficient[t] != coefficient[rows[0]] || !coefficient[t].is_finite()) {
                 return refuse(normal, "FCLIB wants one finite coefficient of friction");
             }
             order.push(normal);
             order.extend(rows);
-            mu.push(recorded.mu[rows[0]]);
+            mu.push(coefficient[rows[0]]);
         }
         let contact_rows = order.len();
-        for i in (0..n).filter(|i| recorded.normal_of(*i).is_none() && !tangents.contains_key(i)) {
+        let mut used = vec![false; n];
+        order.iter().for_each(|&i| used[i] = true);
+        for i in (0..n).filter(|&i| !used[i]) {
             if recorded.lo[i] > -crate::problem::INFINITE_BOUND || recorded.hi[i] < crate::problem::INFINITE_BOUND {
                 return refuse(i, "FCLIB has no rows with bounds but contacts");
             }

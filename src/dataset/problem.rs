@@ -6,6 +6,7 @@
 //! findex                        -1, or the normal row of a friction row
 //! mu                            friction coefficients; without it friction rows have -mu, mu in lo, hi
 //! jacobian (n, 12), bodies (n, 2; -1 the world), inverse_mass (bodies, 12), compliance (n)
+//! cones (k, 3), cone_mu (k)     rows (normal, two tangents) and coefficients of contacts with exact friction
 //! x0, x_ref, x                  the engine's warm start, a reference solution (coupled friction), a recorded solution
 //! frozen_normals                impulses at which friction bounds were frozen
 //! ```
@@ -75,6 +76,10 @@ pub struct Recorded {
     pub findex: Vec<i32>,
     /// Friction coefficients of the friction rows, else 0.
     pub mu: Vec<f64>,
+    /// Rows of the contacts with exact friction, three each: normal and two tangents.
+    pub cones: Vec<i32>,
+    /// Their coefficients of friction.
+    pub cone_mu: Vec<f64>,
     /// The engine's warm start, if recorded.
     pub x0: Option<Vec<f64>>,
     /// A reference solution with coupled friction, if recorded; not unique where A is rank-deficient.
@@ -102,7 +107,7 @@ impl Recorded {
         usize::try_from(self.findex[i]).ok().filter(|&f| f != i)
     }
 
-    /// Does any row take its bounds from another?
+    /// Does any row take its bounds from another, cones aside?
     pub fn has_friction(&self) -> bool {
         (0..self.rows()).any(|i| self.normal_of(i).is_some())
     }
@@ -146,7 +151,7 @@ impl Recorded {
                 problem.set_frozen_normals(x)?;
             }
         }
-        Ok(())
+        problem.set_cones(&self.cones, &self.cone_mu)
     }
 }
 
@@ -188,6 +193,9 @@ impl Recorded {
         copy(&mut self.hi, (0..n).map(|i| problem.own_bounds(i).1));
         copy(&mut self.mu, (0..n).map(|i| friction.mu_of(i)));
         copy(&mut self.findex, (0..n).map(|i| friction.normal_of(i).map_or(-1, |f| f as i32)));
+        let cones = problem.cones().list();
+        copy(&mut self.cones, cones.iter().flat_map(|c| [c.normal, c.tangents[0], c.tangents[1]].map(|r| r as i32)));
+        copy(&mut self.cone_mu, cones.iter().map(|c| c.mu));
         copy_some(&mut self.x, x);
         copy_some(&mut self.frozen_normals, Some(friction.frozen_at()).filter(|f| !f.is_empty()));
         (self.x0, self.x_ref, self.step) = (None, None, None);
@@ -235,6 +243,11 @@ impl Recorded {
             if let Some(values) = values {
                 links.push((name, to.dataset(&[n], Values::Doubles(values), unit)));
             }
+        }
+        if !self.cone_mu.is_empty() {
+            let count = self.cone_mu.len();
+            links.push(("cones", to.dataset(&[count, 3], Values::Integers(&self.cones), "")));
+            links.push(("cone_mu", to.dataset(&[count], Values::Doubles(&self.cone_mu), "1")));
         }
         links.push(("findex", to.dataset(&[n], Values::Integers(&self.findex), "")));
         let size = [n as i32];
@@ -296,6 +309,8 @@ pub(super) fn read(fields: &Fields, name: &str) -> Found<Recorded> {
     let matrix = if jacobian.is_none() || fields.group("A").is_some() { Some(read_matrix(fields, n)?) } else { None };
     let (joules, step, units_are_forces) = units(fields)?;
     let coefficients = fields.optional("mu", n)?;
+    let cone_mu = if fields.has("cones") { fields.doubles("cone_mu", None)? } else { Vec::new() };
+    let cones = if fields.has("cones") { fields.integers("cones", cone_mu.len().checked_mul(3))? } else { Vec::new() };
     let mut recorded = Recorded {
         name: name.to_string(),
         matrix,
@@ -304,6 +319,8 @@ pub(super) fn read(fields: &Fields, name: &str) -> Found<Recorded> {
         hi: fields.doubles("hi", Some(n))?,
         findex: fields.integers("findex", Some(n))?,
         mu: vec![0.0; n],
+        cones,
+        cone_mu,
         x0: fields.optional("x0", n)?,
         x_ref: fields.optional("x_ref", n)?,
         x: fields.optional("x", n)?,

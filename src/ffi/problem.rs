@@ -243,6 +243,26 @@ pub unsafe extern "C" fn mlcp_problem_set_friction(
     }
 }
 
+/// Declare contacts with exact Coulomb friction: |x_t| <= mu max(x_n, 0) for the two tangent rows t together, w_t opposing
+/// x_t at the rim of that disc and zero inside; x_n is complementary with its own w_n. Bounds follow the impulses.
+///
+/// rows: three row numbers per contact: the normal row, with lo >= 0 (call mlcp_problem_set_bounds first), and two tangent
+/// rows at right angles, without bounds of their own; no row twice. mu: one per contact, >= 0, +inf allowed: the tangents
+/// are then free while the contact is closed. Replaces all earlier cones; both lengths 0 for none. Rows coupled by
+/// mlcp_problem_set_friction stay coupled and may hang on a cone's normal row, but cannot be in a cone. Both tangent rows
+/// have one error, reported on the first of them. Solved by MLCP_SOLVER_KIND_PROX, PROX_GS and ALART_CURNIER. Copied.
+/// Returns INVALID_SIZE, INVALID_INDEX, INVALID_VALUE, INVALID_STATE (a friction row). Since 0.1.
+#[no_mangle]
+pub unsafe extern "C" fn mlcp_problem_set_cones(
+    problem: *mut mlcp_problem,
+    rows: *const i32,
+    rows_len: usize,
+    mu: *const f64,
+    mu_len: usize,
+) -> Status {
+    unsafe { change(problem, |p| p.set_cones(slice(rows, rows_len, "rows")?, slice(mu, mu_len, "mu")?)) }
+}
+
 /// Give the normal impulses at which frozen friction bounds are evaluated, for example last step's.
 ///
 /// x: one finite double per row, of which normal rows are read. Returns INVALID_STATE if friction is coupled,
@@ -284,7 +304,7 @@ pub unsafe extern "C" fn mlcp_problem_get_diagonal(
     })
 }
 
-/// The bounds in force when the impulses are x, friction evaluated.
+/// The bounds in force when the impulses are x, friction evaluated; on a cone's tangent rows minus and plus the radius.
 ///
 /// x, out_lo, out_hi: one double per row. Returns INVALID_SIZE, INVALID_VALUE, INVALID_STATE (frozen friction without
 /// normals). Since 0.1.
@@ -434,6 +454,6 @@ impl Scratch {
         } else {
             problem.diagonal()
         };
-        Ok(Point { diagonal, x, w: &self.w, lo: &self.lo, hi: &self.hi })
+        Ok(Point { diagonal, x, w: &self.w, lo: &self.lo, hi: &self.hi, cones: problem.cones() })
     }
 }

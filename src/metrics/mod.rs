@@ -2,8 +2,10 @@
 //!
 //! Every measure is a sum over rows and is zero exactly at solutions (the duality gap: among feasible x). `w` must be
 //! `A x + b` of that very `x`. Infinite bounds are limits: the code never forms `inf - inf`. Sums run in row order, so
-//! that `include/mlcp_error.h`, which repeats these formulas in C, gives the same bits.
+//! that `include/mlcp_error.h`, which repeats these formulas in C, gives the same bits. The tangent rows of a friction
+//! cone have one error together (`disc.rs`), which stands at the first of them.
 
+mod disc;
 mod duality_gap;
 mod energy;
 mod exact_mass;
@@ -12,6 +14,7 @@ mod merit;
 mod natural;
 mod penalized;
 
+pub use disc::Disc;
 pub use duality_gap::duality_gap_row;
 pub use energy::energy_row;
 pub use exact_mass::{exact_diagonal, ExactMassWorkspace};
@@ -21,6 +24,7 @@ pub use natural::natural_row;
 pub use penalized::{penalized_row, DEFAULT_LAMBDA};
 
 use crate::error::{Error, Result, Status};
+use crate::problem::{Cones, Part};
 
 /// A measure of error. Numbers are part of the ABI.
 #[repr(C)]
@@ -79,6 +83,9 @@ impl Measure {
 
     /// The error of a whole problem; all slices have one length.
     pub fn total(self, at: &Point<'_>) -> f64 {
+        if !at.cones.is_empty() {
+            return (0..at.x.len()).fold(0.0, |total, i| total + at.row(self, i));
+        }
         // One loop per measure, so that the compiler sees a simple body.
         match self {
             Measure::Energy | Measure::EnergyExactMass => at.sum(energy_row),
@@ -102,8 +109,10 @@ pub struct Point<'a> {
     pub w: &'a [f64],
     /// Lower bounds, -inf allowed.
     pub lo: &'a [f64],
-    /// Upper bounds, +inf allowed.
+    /// Upper bounds, +inf allowed. On a cone's tangent rows the radius of their disc.
     pub hi: &'a [f64],
+    /// Friction cones, [`Cones::NONE`] if there are none.
+    pub cones: &'a Cones,
 }
 
 impl Point<'_> {
@@ -135,13 +144,38 @@ impl Point<'_> {
 
     /// Is every impulse within its bounds?
     pub fn is_feasible(&self) -> bool {
-        (0..self.x.len()).all(|i| self.lo[i] <= self.x[i] && self.x[i] <= self.hi[i])
+        (0..self.x.len()).all(|i| match self.cones.part(i) {
+            Part::First(k) => self.disc(k).is_feasible(),
+            Part::Second(_) => true,
+            _ => self.lo[i] <= self.x[i] && self.x[i] <= self.hi[i],
+        })
+    }
+
+    /// The tangent rows of contact `k`.
+    fn disc(&self, k: usize) -> Disc {
+        let cone = &self.cones.list()[k];
+        Disc {
+            diagonal: cone.pick(self.diagonal),
+            x: cone.pick(self.x),
+            w: cone.pick(self.w),
+            radius: self.hi[cone.tangents[0]],
+        }
+    }
+
+    /// Error of row `i`; a cone's first tangent row has that of both, its second has none.
+    #[inline]
+    fn row(&self, measure: Measure, i: usize) -> f64 {
+        match self.cones.part(i) {
+            Part::First(k) => self.disc(k).error(measure),
+            Part::Second(_) => 0.0,
+            _ => measure.row(self.diagonal[i], self.x[i], self.w[i], self.lo[i], self.hi[i]),
+        }
     }
 
     /// Write each row's error to `out`.
     pub fn rows(&self, measure: Measure, out: &mut [f64]) {
         for (i, e) in out.iter_mut().enumerate() {
-            *e = measure.row(self.diagonal[i], self.x[i], self.w[i], self.lo[i], self.hi[i]);
+            *e = self.row(measure, i);
         }
     }
 }

@@ -19,7 +19,7 @@ pub fn penalized_row(x: f64, w: f64, lo: f64, hi: f64, lambda: f64) -> f64 {
 }
 
 #[inline]
-fn penalized_phi(p: f64, q: f64, lambda: f64) -> f64 {
+pub(super) fn penalized_phi(p: f64, q: f64, lambda: f64) -> f64 {
     let penalty = if p == f64::INFINITY { 0.0 } else { (1.0 - lambda) * p.max(0.0) * q };
     lambda * phi(p, q) + penalty
 }

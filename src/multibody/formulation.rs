@@ -34,6 +34,18 @@ pub enum Shape {
     FrozenBox,
     /// Facets, eq. 19 of Lu et al. 2013.
     Polyhedral(Polygon),
+    /// The exact cone, eqs. 4 to 6.
+    Cone,
+}
+
+impl Shape {
+    /// How friction rows follow their normals.
+    pub(super) fn mode(self) -> FrictionMode {
+        match self {
+            Shape::FrozenBox => FrictionMode::Frozen,
+            _ => FrictionMode::Coupled,
+        }
+    }
 }
 
 /// How to write a frame as a problem.
@@ -60,7 +72,7 @@ impl Formulation {
     }
 }
 
-/// `box`, `frozen-box`, `polyhedral:8`, `circumscribed:8`, and the same after `mixed:`.
+/// `box`, `frozen-box`, `cone`, `polyhedral:8`, `circumscribed:8`, and the same after `mixed:`.
 impl fmt::Display for Formulation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.mixed {
@@ -69,6 +81,7 @@ impl fmt::Display for Formulation {
         match self.shape {
             Shape::Box => f.write_str("box"),
             Shape::FrozenBox => f.write_str("frozen-box"),
+            Shape::Cone => f.write_str("cone"),
             Shape::Polyhedral(Polygon::Inscribed(n)) => write!(f, "polyhedral:{n}"),
             Shape::Polyhedral(Polygon::Circumscribed(n)) => write!(f, "circumscribed:{n}"),
         }
@@ -83,7 +96,7 @@ impl FromStr for Formulation {
             Error::new(
                 Status::InvalidValue,
                 format_args!(
-                    "formulation '{text}' is none of box, frozen-box, polyhedral:8, circumscribed:8, or one of these \
+                    "formulation '{text}' is none of box, frozen-box, cone, polyhedral:8, circumscribed:8, or one of these \
                      after mixed:"
                 ),
             )
@@ -100,6 +113,7 @@ impl FromStr for Formulation {
         let shape = match (name, facets) {
             ("box", None) => Shape::Box,
             ("frozen-box", None) => Shape::FrozenBox,
+            ("cone", None) => Shape::Cone,
             ("polyhedral", Some(n)) if allowed => Shape::Polyhedral(Polygon::Inscribed(n)),
             ("circumscribed", Some(n)) if allowed => Shape::Polyhedral(Polygon::Circumscribed(n)),
             _ => return Err(unknown()),
@@ -202,27 +216,35 @@ impl Formulator {
     fn fill_any(&mut self, frame: &Frame, formulation: Formulation, out: &mut Problem) -> Result<()> {
         self.rows.fill(frame)?;
         match formulation.shape {
-            Shape::Box => self.fill_box(frame, formulation.mixed, FrictionMode::Coupled, out),
-            Shape::FrozenBox => self.fill_box(frame, formulation.mixed, FrictionMode::Frozen, out),
             Shape::Polyhedral(polygon) => {
-                let mut source = std::mem::take(&mut self.source);
-                let filled = self.fill_box(frame, formulation.mixed, FrictionMode::Coupled, &mut source);
-                self.source = source;
-                filled.and_then(|()| self.polyhedral.fill(&self.source, polygon, out))
+                self.fill_source(frame, formulation.mixed)?;
+                self.polyhedral.fill(&self.source, polygon, out)
             }
+            shape => self.fill_rows(frame, formulation.mixed, shape, out),
         }
     }
 
-    fn fill_box(&mut self, frame: &Frame, mixed: bool, mode: FrictionMode, out: &mut Problem) -> Result<()> {
+    /// The frame's rows with box friction, into `source`.
+    fn fill_source(&mut self, frame: &Frame, mixed: bool) -> Result<()> {
+        let mut source = std::mem::take(&mut self.source);
+        let filled = self.fill_rows(frame, mixed, Shape::Box, &mut source);
+        self.source = source;
+        filled
+    }
+
+    fn fill_rows(&mut self, frame: &Frame, mixed: bool, shape: Shape, out: &mut Problem) -> Result<()> {
         let rows = &self.rows;
         if mixed {
-            return self.mixed.fill(frame, rows, mode, out);
+            return self.mixed.fill(frame, rows, shape, out);
         }
         out.set_jacobian(&rows.inverse_mass, &rows.jacobian, &rows.bodies, Some(&rows.compliance))?;
         // bias is a velocity, set_motion wants what to remove in a step of 1.
         out.set_motion(1.0, &rows.free, None, Some(&rows.bias))?;
         out.set_bounds(&rows.lo, &rows.hi)?;
-        out.set_friction(&rows.findex, &rows.mu, mode)
+        match shape {
+            Shape::Cone => out.set_cones(&rows.cones, frame.contacts().mu),
+            shape => out.set_friction(&rows.findex, &rows.mu, shape.mode()),
+        }
     }
 
     /// What `z`, a solution of the frame's problem in this formulation, means: impulses, velocities, states, errors.
@@ -279,17 +301,21 @@ impl Formulator {
         }
         problem.multiply(z, &mut self.w, &mut self.scratch)?;
         problem.bounds_at(z, &mut self.lo, &mut self.hi);
-        let at = Point { diagonal: problem.diagonal(), x: z, w: &self.w, lo: &self.lo, hi: &self.hi };
+        let at = Point {
+            diagonal: problem.diagonal(),
+            x: z,
+            w: &self.w,
+            lo: &self.lo,
+            hi: &self.hi,
+            cones: problem.cones(),
+        };
         let energy = if problem.has_energy() { Measure::Energy.total(&at) } else { f64::NAN };
         Ok((Measure::Merit.total(&at), energy))
     }
 
     /// v = free + M⁻¹ Jᵀ x, from the impulses alone, whatever z says of velocities.
     fn move_bodies(&mut self, frame: &Frame, out: &mut Response) -> Result<()> {
-        let mut source = std::mem::take(&mut self.source);
-        let filled = self.fill_box(frame, false, FrictionMode::Coupled, &mut source);
-        self.source = source;
-        filled?;
+        self.fill_source(frame, false)?;
         refill(&mut self.change, self.rows.free.len(), 0.0)?;
         self.source.velocity_change(&out.impulses, &mut self.change, &mut self.scratch)?;
         refill(&mut out.velocities, self.rows.free.len(), 0.0)?;

@@ -6,10 +6,11 @@
 //!
 //! It is not symmetric and has no energy where C = 0, but it is sparse, and masses enter it unsquared.
 
+use super::formulation::Shape;
 use super::frame::Frame;
 use super::rows::Rows;
 use crate::error::{refill, Result};
-use crate::problem::{FrictionMode, Problem};
+use crate::problem::Problem;
 
 /// The mixed form in compressed rows.
 #[derive(Debug, Default)]
@@ -30,7 +31,7 @@ pub(super) struct Mixed {
 
 impl Mixed {
     /// Refill `out` with the mixed form of a frame's rows.
-    pub fn fill(&mut self, frame: &Frame, rows: &Rows, mode: FrictionMode, out: &mut Problem) -> Result<()> {
+    pub fn fill(&mut self, frame: &Frame, rows: &Rows, shape: Shape, out: &mut Problem) -> Result<()> {
         let (nb, n) = (frame.bodies().masses.len(), rows.lo.len());
         let dof = 6 * nb;
         self.sort_by_body(rows, nb)?;
@@ -64,11 +65,15 @@ impl Mixed {
         shifted(&mut self.lo, f64::NEG_INFINITY, &rows.lo);
         shifted(&mut self.hi, f64::INFINITY, &rows.hi);
         shifted(&mut self.mu, 0.0, &rows.mu);
+        out.set_bounds(&self.lo, &self.hi)?;
         self.findex.clear();
+        if shape == Shape::Cone {
+            self.findex.extend(rows.cones.iter().map(|r| r + dof as i32));
+            return out.set_cones(&self.findex, frame.contacts().mu);
+        }
         self.findex.resize(dof, -1);
         self.findex.extend(rows.findex.iter().map(|&f| if f < 0 { -1 } else { f + dof as i32 }));
-        out.set_bounds(&self.lo, &self.hi)?;
-        out.set_friction(&self.findex, &self.mu, mode)
+        out.set_friction(&self.findex, &self.mu, shape.mode())
     }
 
     fn push(&mut self, column: usize, value: f64) {

@@ -18,7 +18,7 @@
 //! coupled friction of [`crate::problem`] itself.
 
 use crate::error::{refill, Error, Result, Status};
-use crate::problem::{Operator, Problem};
+use crate::problem::{Cone, Operator, Problem};
 
 /// More facets than this cannot be told from a circle at any tolerance that matters.
 pub const MOST_FACETS: usize = 256;
@@ -168,7 +168,7 @@ impl Polyhedral {
         corners.iter().enumerate().map(|(k, &corner)| (contact.first + k, corner))
     }
 
-    /// Group the friction rows by their normals and lay out z.
+    /// Contacts with exact cones come first, then friction rows grouped by their normals; and the layout of z.
     fn find_contacts(&mut self, source: &Problem) -> Result<()> {
         let n = source.len();
         self.rows = n;
@@ -178,6 +178,16 @@ impl Polyhedral {
         let friction = source.friction();
         let refuse =
             |i: usize, why: &str| Err(Error::new(Status::Unsupported, format_args!("friction row {i}: {why}")));
+        for cone in source.cones().list() {
+            if !cone.mu.is_finite() {
+                return refuse(cone.tangents[0], "infinite friction has no polyhedral form");
+            }
+            for row in [cone.normal, cone.tangents[0], cone.tangents[1]] {
+                self.contact_of[row] = self.contacts.len();
+            }
+            let Cone { normal, tangents, mu } = *cone;
+            self.contacts.push(Contact { normal, tangents, planar: false, mu, first: 0 });
+        }
         for i in 0..n {
             let Some(normal) = friction.normal_of(i) else { continue };
             let (lo, hi) = source.own_bounds(i);
@@ -214,7 +224,7 @@ impl Polyhedral {
         }
         let mut len = 0;
         for i in 0..n {
-            if friction.normal_of(i).is_none() {
+            if friction.normal_of(i).is_none() && !source.cones().is_tangent(i) {
                 self.place[i] = len;
                 len += 1;
             }
@@ -238,8 +248,11 @@ impl Polyhedral {
         self.row_start.push(0);
         self.columns.clear();
         self.values.clear();
-        for i in (0..n).filter(|&i| source.friction().normal_of(i).is_none()) {
+        for i in 0..n {
             let place = self.place[i];
+            if place == NONE {
+                continue;
+            }
             self.b[place] = source.b()[i];
             (self.lo[place], self.hi[place]) = source.own_bounds(i);
             let row = self.transformed(source, i, 0);

@@ -30,6 +30,8 @@ pub(super) struct Rows {
     pub hi: Vec<f64>,
     pub findex: Vec<i32>,
     pub mu: Vec<f64>,
+    /// 3 per contact: its rows.
+    pub cones: Vec<i32>,
     /// Velocities at the end of the step without any constraint impulse.
     pub free: Vec<f64>,
 }
@@ -61,6 +63,7 @@ impl Rows {
         reserve(&mut self.jacobian, 12 * n)?;
         reserve(&mut self.bodies, 2 * n)?;
         reserve(&mut self.findex, n)?;
+        reserve(&mut self.cones, 3 * nc)?;
         for v in [&mut self.compliance, &mut self.bias, &mut self.lo, &mut self.hi, &mut self.mu] {
             reserve(v, n)?;
             v.clear();
@@ -68,6 +71,7 @@ impl Rows {
         self.jacobian.clear();
         self.bodies.clear();
         self.findex.clear();
+        self.cones.clear();
         self.fill_bodies(frame);
         self.fill_constraints(frame);
         for k in 0..nc {
@@ -130,6 +134,7 @@ impl Rows {
         let normal = vector(c.normals, k).normalize();
         let [first, second] = tangents(normal);
         let row = self.lo.len() as i32;
+        self.cones.extend([row, row + 1, row + 2]);
         let mut approach = 0.0;
         for (i, d) in [normal, first, second].into_iter().enumerate() {
             for (half, sign) in [(0, -1.0), (1, 1.0)] {

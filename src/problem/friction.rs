@@ -180,7 +180,7 @@ impl Friction {
 
 /// `mu · max(x_n, 0)`, with inf · 0 = 0: an open contact does not rub, however rough.
 #[inline]
-fn reach(mu: f64, normal: f64) -> f64 {
+pub(super) fn reach(mu: f64, normal: f64) -> f64 {
     if normal > 0.0 && mu > 0.0 {
         mu * normal
     } else {

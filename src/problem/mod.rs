@@ -1,15 +1,17 @@
-//! What to solve: one operator A (dense, CSR or Jacobian rows), b, bounds and friction coupling.
+//! What to solve: one operator A (dense, CSR or Jacobian rows), b, bounds, friction coupling and friction cones.
 //!
 //! A problem is refilled every step. Choosing a matrix starts it anew (b = 0, every row free, no friction); every
 //! buffer keeps its capacity, so a step no larger than an earlier one allocates nothing. A call that fails leaves the
 //! problem as it was: everything is checked before anything is written.
 
 mod check;
+mod cones;
 mod csr;
 mod dense;
 mod friction;
 mod jacobian;
 
+pub use cones::{project_disc, Cone, Cones, Part};
 pub use csr::Csr;
 pub use dense::{Dense, Triangle};
 pub use friction::{Friction, FrictionMode};
@@ -43,6 +45,17 @@ pub enum Operator<'a> {
     Jacobian(&'a Jacobian),
 }
 
+impl Operator<'_> {
+    /// Entry (i, j) of A.
+    pub fn entry(&self, i: usize, j: usize) -> f64 {
+        match self {
+            Operator::Dense(a) => a.row(i)[j],
+            Operator::Csr(a) => a.get(i, j),
+            Operator::Jacobian(a) => a.entry(i, j),
+        }
+    }
+}
+
 /// One step's problem.
 #[derive(Debug)]
 pub struct Problem {
@@ -58,6 +71,7 @@ pub struct Problem {
     lo: Vec<f64>,
     hi: Vec<f64>,
     friction: Friction,
+    cones: Cones,
 }
 
 impl Default for Problem {
@@ -81,6 +95,7 @@ impl Problem {
             lo: Vec::new(),
             hi: Vec::new(),
             friction: Friction::default(),
+            cones: Cones::default(),
         }
     }
 
@@ -95,7 +110,8 @@ impl Problem {
         for v in [&mut self.diagonal, &mut self.b, &mut self.next_b, &mut self.lo, &mut self.hi] {
             reserve(v, rows)?;
         }
-        self.friction.reserve(rows)
+        self.friction.reserve(rows)?;
+        self.cones.reserve(rows)
     }
 
     /// A as `n` rows of `row_stride` doubles, of which the first `n` count; with [`Triangle::Lower`] only `j <= i` is
@@ -158,6 +174,7 @@ impl Problem {
             v.resize(n, value);
         }
         self.friction.clear();
+        self.cones.clear();
     }
 
     /// Set b of `w = A x + b`.
@@ -234,6 +251,7 @@ impl Problem {
             if self.friction.normal_of(i).is_some() {
                 friction::check_cap(i, l, h)?;
             }
+            cones::check_bounds(self.cones.part(i), i, l, h)?;
         }
         for i in 0..lo.len() {
             (self.lo[i], self.hi[i]) = (as_bound(lo[i]), as_bound(hi[i]));
@@ -246,7 +264,14 @@ impl Problem {
         length("findex", findex.len(), self.len())?;
         length("mu", mu.len(), self.len())?;
         friction::check(findex, mu, &self.lo, &self.hi)?;
+        self.cones.check_friction(findex)?;
         self.friction.fill(findex, mu, mode)
+    }
+
+    /// Declare contacts with exact Coulomb friction: three rows each (normal, two tangents) and a coefficient. They
+    /// replace all earlier cones; rows coupled by [`Self::set_friction`] stay so, and no row may be both.
+    pub fn set_cones(&mut self, rows: &[i32], mu: &[f64]) -> Result<()> {
+        self.cones.fill(rows, mu, &self.lo, &self.hi, &self.friction)
     }
 
     /// The normal impulses at which [`FrictionMode::Frozen`] evaluates its bounds; read at normal rows only.
@@ -309,13 +334,23 @@ impl Problem {
         &self.friction
     }
 
-    /// Do bounds depend on x?
-    pub fn has_live_bounds(&self) -> bool {
-        self.friction.is_live()
+    /// The friction cones.
+    pub fn cones(&self) -> &Cones {
+        &self.cones
     }
 
-    /// Are friction bounds cones `|x_i| <= mu_i x_n` and nothing else: no caps, and normals that cannot pull?
-    pub fn has_plain_cones(&self) -> bool {
+    /// Has any contact exact Coulomb friction?
+    pub fn has_cones(&self) -> bool {
+        !self.cones.is_empty()
+    }
+
+    /// Do bounds depend on x?
+    pub fn has_live_bounds(&self) -> bool {
+        self.friction.is_live() || self.has_cones()
+    }
+
+    /// Are friction bounds `|x_i| <= mu_i x_n` and nothing else: no caps, and normals that cannot pull?
+    pub fn has_plain_friction(&self) -> bool {
         (0..self.len()).all(|i| match self.friction.normal_of(i) {
             None => true,
             Some(f) => self.lo[i] == f64::NEG_INFINITY && self.hi[i] == f64::INFINITY && self.lo[f] >= 0.0,
@@ -332,17 +367,33 @@ impl Problem {
         (self.lo[i], self.hi[i])
     }
 
-    /// Bounds of row `i` when the impulses are `x`.
+    /// Bounds of row `i` when the impulses are `x`. A cone's tangent rows: minus and plus the radius of their disc.
     #[inline]
     pub fn bounds_of(&self, i: usize, x: &[f64]) -> (f64, f64) {
-        self.friction.bounds(i, self.lo[i], self.hi[i], x)
+        match self.cones.radius(i, x) {
+            None => self.friction.bounds(i, self.lo[i], self.hi[i], x),
+            Some(radius) => (-radius, radius),
+        }
+    }
+
+    /// Move x into the bounds that hold there: rows that bound others first, then the rows that hang on them.
+    pub fn clamp(&self, x: &mut [f64]) {
+        for friction in [false, true] {
+            for i in 0..x.len() {
+                if self.friction.normal_of(i).is_some() == friction && !self.cones.is_tangent(i) {
+                    let (lo, hi) = self.bounds_of(i, x);
+                    x[i] = x[i].max(lo).min(hi);
+                }
+            }
+        }
+        self.cones.project(x);
     }
 
     /// Bounds of every row when the impulses are `x`.
     pub fn bounds_at(&self, x: &[f64], lo: &mut [f64], hi: &mut [f64]) {
         lo.copy_from_slice(&self.lo);
         hi.copy_from_slice(&self.hi);
-        if self.friction.is_set() {
+        if self.friction.is_set() || self.has_cones() {
             for i in 0..x.len() {
                 (lo[i], hi[i]) = self.bounds_of(i, x);
             }

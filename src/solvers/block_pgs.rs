@@ -16,7 +16,7 @@
 use super::sweep::{Rows, Sweeper, Swept, Visitor, ROUND_OFF};
 use super::{require_positive_diagonal, Progress, Solver, State};
 use crate::error::{refill, reserve, Result};
-use crate::problem::{Operator, Problem};
+use crate::problem::Problem;
 use crate::settings::{Settings, SolverKind};
 use crate::Budget;
 
@@ -73,7 +73,7 @@ impl Solver for BlockPgs {
             self.begin.push(self.entries.len());
             let rows = &self.rows[block[0] as usize..block[1] as usize];
             for &i in rows {
-                self.entries.extend(rows.iter().map(|&j| entry(problem, i as usize, j as usize)));
+                self.entries.extend(rows.iter().map(|&j| problem.operator().entry(i as usize, j as usize)));
             }
         }
         Ok(())
@@ -120,15 +120,6 @@ impl BlockPgs {
             }
         }
         Ok(())
-    }
-}
-
-/// Entry (i, j) of A.
-fn entry(problem: &Problem, i: usize, j: usize) -> f64 {
-    match problem.operator() {
-        Operator::Dense(a) => a.row(i)[j],
-        Operator::Csr(a) => a.get(i, j),
-        Operator::Jacobian(a) => a.entry(i, j),
     }
 }
 

@@ -85,7 +85,7 @@ impl Solver for InteriorPoint {
     }
 
     fn follows_friction(&self, problem: &Problem) -> bool {
-        problem.has_plain_cones()
+        problem.has_plain_friction()
     }
 
     fn reserve(&mut self, problem: &Problem) -> Result<()> {
@@ -94,7 +94,7 @@ impl Solver for InteriorPoint {
         }
         reserve(&mut self.scratch, 6 * (problem.bodies() + 1))?;
         reserve(&mut self.held, problem.len())?;
-        if problem.has_live_bounds() && problem.has_plain_cones() {
+        if problem.has_live_bounds() && problem.has_plain_friction() {
             return self.coupled.reserve(problem);
         }
         self.system.reserve(problem)
@@ -106,7 +106,7 @@ impl Solver for InteriorPoint {
             refill(v, n, 0.0)?;
         }
         refill(&mut self.held, n, false)?;
-        self.is_coupled = problem.has_live_bounds() && problem.has_plain_cones();
+        self.is_coupled = problem.has_live_bounds() && problem.has_plain_friction();
         if !self.is_coupled {
             self.system.prepare(problem)?;
         }

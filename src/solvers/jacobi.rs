@@ -61,7 +61,7 @@ impl Solver for Jacobi {
         for (inverse, a) in self.inverse.iter_mut().zip(problem.diagonal()) {
             *inverse = 1.0 / a;
         }
-        let norm = self.norm(problem)?;
+        let norm = norm(problem, &self.inverse, &mut self.v, &mut self.av, &mut self.scratch)?;
         self.t = settings.relaxation / (MARGIN * norm).max(1.0);
         self.least = f64::INFINITY;
         self.fresh(problem, state)
@@ -108,32 +108,38 @@ impl Jacobi {
         }
         Ok(())
     }
+}
 
-    /// The norm of D^-½ A D^-½ by power iterations `v ← D⁻¹ A v` in the norm of D.
-    fn norm(&mut self, problem: &Problem) -> Result<f64> {
-        let a = problem.diagonal();
-        let n = a.len();
-        for i in 0..n {
-            // Not orthogonal to anything that contacts usually have, and of size 1 in every row's own units.
-            self.v[i] = self.inverse[i].sqrt() * if i % 2 == 0 { 1.0 } else { 0.75 };
-        }
-        let mut norm = 1.0;
-        for _ in 0..POWER {
-            multiply(problem, &self.v, &mut self.av, &mut self.scratch)?;
-            let size: f64 = (0..n).map(|i| a[i] * self.v[i] * self.v[i]).sum::<f64>().sqrt();
-            for i in 0..n {
-                self.av[i] *= self.inverse[i];
-            }
-            let image: f64 = (0..n).map(|i| a[i] * self.av[i] * self.av[i]).sum::<f64>().sqrt();
-            let next = image / size;
-            if !next.is_finite() || next == 0.0 {
-                break;
-            }
-            norm = next;
-            for i in 0..n {
-                self.v[i] = self.av[i] / next;
-            }
-        }
-        Ok(norm)
+/// The norm of D^-½ A D^-½ by power iterations `v ← D⁻¹ A v` in the norm of D, from 1/D; v and av are scratch.
+pub(super) fn norm(
+    problem: &Problem,
+    inverse: &[f64],
+    v: &mut [f64],
+    av: &mut [f64],
+    scratch: &mut Vec<f64>,
+) -> Result<f64> {
+    let a = problem.diagonal();
+    let n = a.len();
+    for i in 0..n {
+        // Not orthogonal to anything that contacts usually have, and of size 1 in every row's own units.
+        v[i] = inverse[i].sqrt() * if i % 2 == 0 { 1.0 } else { 0.75 };
     }
+    let mut norm = 1.0;
+    for _ in 0..POWER {
+        multiply(problem, v, av, scratch)?;
+        let size: f64 = (0..n).map(|i| a[i] * v[i] * v[i]).sum::<f64>().sqrt();
+        for i in 0..n {
+            av[i] *= inverse[i];
+        }
+        let image: f64 = (0..n).map(|i| a[i] * av[i] * av[i]).sum::<f64>().sqrt();
+        let next = image / size;
+        if !next.is_finite() || next == 0.0 {
+            break;
+        }
+        norm = next;
+        for i in 0..n {
+            v[i] = av[i] / next;
+        }
+    }
+    Ok(norm)
 }

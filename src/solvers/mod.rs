@@ -5,10 +5,12 @@
 //! for all of them alike. To add one: a file here, a line in [`build`], and in `settings.rs` a number in [`SolverKind`]
 //! and a line in its table. The compiler asks for the first two; tests that run every kind find the rest.
 
+mod alart_curnier;
 mod apgd;
 mod block_pgs;
 mod box_qp;
 mod bpp;
+mod cone_system;
 mod coupled_system;
 mod dantzig;
 mod fischer_newton;
@@ -22,6 +24,8 @@ mod newton;
 mod nncg;
 mod pgs;
 mod pgs_sm;
+mod prox;
+mod prox_gs;
 mod prox_newton;
 mod proximal;
 mod scaled;
@@ -78,6 +82,11 @@ pub trait Solver: Send {
         false
     }
 
+    /// Does the solver know friction cones? If not, the driver refuses them.
+    fn treats_cones(&self) -> bool {
+        false
+    }
+
     /// Take the memory that a problem of this size may need. Called even when the start is good enough, so that a later,
     /// smaller problem finds it.
     fn reserve(&mut self, problem: &Problem) -> Result<()>;
@@ -109,6 +118,9 @@ pub fn build(kind: SolverKind) -> Box<dyn Solver> {
         SolverKind::Lemke => Box::<lemke::Lemke>::default(),
         SolverKind::FischerNewton => Box::<fischer_newton::FischerNewton>::default(),
         SolverKind::MinMapNewton => Box::<minmap_newton::MinMapNewton>::default(),
+        SolverKind::Prox => Box::<prox::Prox>::default(),
+        SolverKind::ProxGs => Box::<prox_gs::ProxGs>::default(),
+        SolverKind::AlartCurnier => Box::<alart_curnier::AlartCurnier>::default(),
     }
 }
 

@@ -43,6 +43,7 @@ unsafe extern "C" fn meddle(record: *const mlcp_iteration, user_data: *mut c_voi
             ("set_motion", mlcp_problem_set_motion(p, 0.1, null(), 0, null(), 0, null(), 0)),
             ("set_bounds", mlcp_problem_set_bounds(p, LO.as_ptr(), 3, HI.as_ptr(), 3)),
             ("set_friction", mlcp_problem_set_friction(p, [-1; 3].as_ptr(), 3, B.as_ptr(), 3, 0)),
+            ("set_cones", mlcp_problem_set_cones(p, null(), 0, null(), 0)),
             ("set_frozen_normals", mlcp_problem_set_frozen_normals(p, B.as_ptr(), 3)),
         ]
     };

@@ -19,6 +19,40 @@ fn friction(f: &mut Fixture, findex: &[i32], mu: &[f64], mode: i32) -> Status {
     unsafe { mlcp_problem_set_friction(f.p, findex.as_ptr(), findex.len(), mu.as_ptr(), mu.len(), mode) }
 }
 
+/// Cones on a fresh problem of four rows, of which the first is a contact's normal and the others are free.
+fn cones(rows: &[i32], mu: &[f64], friction: &[i32; 4]) -> Status {
+    let mut p = null_mut();
+    let (lo, hi) = ([0.0, -INF, -INF, -INF], [INF; 4]);
+    unsafe {
+        ok(mlcp_problem_create(&mut p));
+        let identity: [f64; 16] = std::array::from_fn(|k| if k % 5 == 0 { 1.0 } else { 0.0 });
+        ok(mlcp_problem_set_dense(p, 4, identity.as_ptr(), 16, 4, 0));
+        ok(mlcp_problem_set_bounds(p, lo.as_ptr(), 4, hi.as_ptr(), 4));
+        ok(mlcp_problem_set_friction(p, friction.as_ptr(), 4, [0.5; 4].as_ptr(), 4, 0));
+        let status = mlcp_problem_set_cones(p, rows.as_ptr(), rows.len(), mu.as_ptr(), mu.len());
+        mlcp_problem_destroy(p);
+        status
+    }
+}
+
+/// What may follow cones: bounds and friction that leave them alone.
+fn after_cones(lo: [f64; 4], hi: [f64; 4], findex: [i32; 4]) -> Status {
+    let mut p = null_mut();
+    unsafe {
+        ok(mlcp_problem_create(&mut p));
+        let identity: [f64; 16] = std::array::from_fn(|k| if k % 5 == 0 { 1.0 } else { 0.0 });
+        ok(mlcp_problem_set_dense(p, 4, identity.as_ptr(), 16, 4, 0));
+        ok(mlcp_problem_set_bounds(p, [0.0, -INF, -INF, -INF].as_ptr(), 4, [INF; 4].as_ptr(), 4));
+        ok(mlcp_problem_set_cones(p, [0, 1, 2].as_ptr(), 3, [0.5].as_ptr(), 1));
+        let mut status = mlcp_problem_set_bounds(p, lo.as_ptr(), 4, hi.as_ptr(), 4);
+        if status == Ok {
+            status = mlcp_problem_set_friction(p, findex.as_ptr(), 4, [0.5; 4].as_ptr(), 4, 0);
+        }
+        mlcp_problem_destroy(p);
+        status
+    }
+}
+
 /// A measure of x, with outputs in the fixture.
 fn measure(f: &mut Fixture, problem: *const mlcp_problem, number: i32, x: &[f64], rows: usize) -> Status {
     unsafe { mlcp_problem_measure(problem, number, x.as_ptr(), x.len(), f.out.x.as_mut_ptr(), rows, &mut f.out.total) }
@@ -48,7 +82,7 @@ fn measure_other(f: &mut Fixture, p: *mut mlcp_problem, number: i32) -> Status {
 }
 
 pub fn rows() -> Vec<Row> {
-    [setters(), questions()].concat()
+    [setters(), cone_setters(), questions()].concat()
 }
 
 #[rustfmt::skip] // One row, one line.
@@ -116,6 +150,40 @@ fn setters() -> Vec<Row> {
         ("mlcp_problem_set_frozen_normals", InvalidState, &["coupled"], |f| unsafe { mlcp_problem_set_frozen_normals(f.p, B.as_ptr(), 3) }),
         ("mlcp_problem_set_frozen_normals", InvalidSize, &["x has length 2", "3"], |f| unsafe { mlcp_problem_set_frozen_normals(f.p, B.as_ptr(), 2) }),
         ("mlcp_problem_set_frozen_normals", InvalidValue, &["x[0] is NaN"], |f| unsafe { mlcp_problem_set_frozen_normals(f.p, [NAN; 3].as_ptr(), 3) }),
+    ];
+    rows
+}
+
+#[rustfmt::skip] // One row, one line.
+fn cone_setters() -> Vec<Row> {
+    const E: &str = "mlcp_problem_set_cones";
+    const FREE: [i32; 4] = [-1; 4];
+    const LOW: [f64; 4] = [0.0, -INF, -INF, -INF];
+    let rows: Vec<Row> = vec![
+        (E, NullArgument, &["problem is NULL"], |_| unsafe { mlcp_problem_set_cones(null_mut(), [0, 1, 2].as_ptr(), 3, [0.5].as_ptr(), 1) }),
+        (E, NullArgument, &["rows is NULL"], |f| unsafe { mlcp_problem_set_cones(f.p, null(), 3, [0.5].as_ptr(), 1) }),
+        (E, NullArgument, &["mu is NULL"], |f| unsafe { mlcp_problem_set_cones(f.p, [0, 1, 2].as_ptr(), 3, null(), 1) }),
+        (E, InvalidSize, &["rows has length 4", "3 per contact"], |_| cones(&[0, 1, 2, 3], &[0.5], &FREE)),
+        (E, InvalidSize, &["mu has length 2", "1"], |_| cones(&[0, 1, 2], &[0.5; 2], &FREE)),
+        (E, InvalidSize, &["mu has length 0", "1"], |_| cones(&[0, 1, 2], &[], &FREE)),
+        (E, InvalidSize, &["rows has length", "more than memory"], |f| unsafe { mlcp_problem_set_cones(f.p, [0].as_ptr(), usize::MAX, [0.5].as_ptr(), 1) }),
+        (E, InvalidIndex, &["rows[2] is 4"], |_| cones(&[0, 1, 4], &[0.5], &FREE)),
+        (E, InvalidIndex, &["rows[1] is -1"], |_| cones(&[0, -1, 2], &[0.5], &FREE)),
+        (E, InvalidIndex, &["rows[2] is 1", "used before"], |_| cones(&[0, 1, 1], &[0.5], &FREE)),
+        (E, InvalidIndex, &["rows[3] is 0", "used before"], |_| cones(&[0, 1, 2, 0, 3, 3], &[0.5; 2], &FREE)),
+        (E, InvalidValue, &["mu[0] is NaN"], |_| cones(&[0, 1, 2], &[NAN], &FREE)),
+        (E, InvalidValue, &["mu[0] is -0.5"], |_| cones(&[0, 1, 2], &[-0.5], &FREE)),
+        (E, InvalidValue, &["row 3", "normal", "lower bound -inf"], |_| cones(&[3, 1, 2], &[0.5], &FREE)),
+        (E, InvalidState, &["rows[1] is 1", "friction row"], |_| cones(&[0, 1, 2], &[0.5], &[-1, 0, -1, -1])),
+        (E, InvalidValue, &["rows is not aligned"], |f| unsafe { mlcp_problem_set_cones(f.p, misaligned([0; 4].as_ptr()), 3, [0.5].as_ptr(), 1) }),
+        (E, InvalidValue, &["row 0", "normal", "-1"], |_| after_cones([-1.0, -INF, -INF, -INF], [INF; 4], FREE)),
+        (E, InvalidValue, &["row 1", "tangent", "1]"], |_| after_cones(LOW, [INF, 1.0, INF, INF], FREE)),
+        (E, InvalidState, &["findex[2] is 0", "cone"], |_| after_cones(LOW, [INF; 4], [-1, -1, 0, -1])),
+        // Legal: no cones, an infinite coefficient, a further friction row on the same normal, before and after.
+        (E, Ok, &[], |f| unsafe { mlcp_problem_set_cones(f.p, null(), 0, null(), 0) }),
+        (E, Ok, &[], |_| cones(&[0, 1, 2], &[INF], &FREE)),
+        (E, Ok, &[], |_| cones(&[0, 2, 1], &[0.5], &[-1, -1, -1, 0])),
+        (E, Ok, &[], |_| after_cones(LOW, [5.0, INF, INF, INF], [-1, -1, -1, 0])),
     ];
     rows
 }

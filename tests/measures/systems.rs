@@ -6,6 +6,7 @@ use crate::common::problems::{Kind, Load, SmallProblem};
 use crate::common::rows::{Options, RowProblem};
 use crate::common::{Form, Random};
 use mlcp::metrics::{exact_diagonal, ExactMassWorkspace, Point};
+use mlcp::problem::Cones;
 use mlcp::{Measure, Status};
 
 /// `f(x) - min f <= Σ w+ (x-lo) + w- (hi-x)` for feasible x. The optimum comes from enumeration.
@@ -54,7 +55,7 @@ fn totals_are_sums_of_rows() {
         let p = SmallProblem::random(seed, n, n, Load::Any, &Kind::ALL);
         let x = Random::new(seed).vector(n);
         let (w, diagonal) = (p.w(&x), p.diagonal());
-        let at = Point { diagonal: &diagonal, x: &x, w: &w, lo: &p.lo, hi: &p.hi };
+        let at = Point { diagonal: &diagonal, x: &x, w: &w, lo: &p.lo, hi: &p.hi, cones: Cones::NONE };
         for measure in ROW_MEASURES {
             let mut rows = vec![0.0; n];
             at.rows(measure, &mut rows);
