@@ -199,7 +199,8 @@ typedef struct mlcp_dataset mlcp_dataset;
 //
 // The formulations of a frame are named by a text, NULL meaning "box":
 //   "box"              friction |x_1|, |x_2| <= mu x_n, coupled
-//   "frozen-box"       the same, at normals given to mlcp_problem_set_frozen_normals
+//   "cone"             friction |(x_1, x_2)| <= mu x_n, Coulomb's exact cone
+//   "frozen-box"       the box, at normals given to mlcp_problem_set_frozen_normals
 //   "polyhedral:N"     N facets, corners on the circle (Lu et al. 2013, eq. 19): not symmetric, zero diagonals
 //   "circumscribed:N"  N facets, edges on the circle; N = 4 is the box
 //   "mixed:..."        any of these, with the velocities at the end of the step as free rows before the impulses

@@ -5,6 +5,7 @@
 //! names file, problem or frame, and field, and no more memory is taken than the file's own length allows.
 
 mod fclib;
+mod fclib_problem;
 mod frame;
 mod hdf5;
 mod problem;
