@@ -1,6 +1,9 @@
 //! Experiments with libmlcp: replay recorded problems, compare solvers, draw what happened.
 
+mod convert;
+mod info;
 mod plot;
+mod record;
 mod replay;
 mod table;
 
@@ -16,12 +19,20 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    Convert(convert::Convert),
+    Info(info::Info),
+    Record(record::Record),
     Replay(replay::Replay),
 }
 
 fn main() -> ExitCode {
-    let Command::Replay(replay) = Arguments::parse().command;
-    match replay.run() {
+    let done = match Arguments::parse().command {
+        Command::Convert(convert) => convert.run(),
+        Command::Info(info) => info.run(),
+        Command::Record(record) => record.run(),
+        Command::Replay(replay) => replay.run(),
+    };
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(sentence) => {
             eprintln!("mlcp-lab: {sentence}");

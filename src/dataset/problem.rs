@@ -174,9 +174,9 @@ impl Recorded {
                 compliance.clear();
                 compliance.extend_from_slice(j.compliance());
             }
-            Operator::Csr(a) => {
+            Operator::Csr(_) => {
                 self.jacobian = None;
-                self.matrix.get_or_insert_default().collect(n, |i, push| a.row(i).for_each(|(j, v)| push(j, v)));
+                self.matrix.get_or_insert_default().collect(n, |i, push| problem.for_each_entry(i, push));
             }
             Operator::Dense(a) => {
                 self.jacobian = None;
@@ -274,6 +274,13 @@ fn copy_some(to: &mut Option<Vec<f64>>, from: Option<&[f64]>) {
 }
 
 impl MatrixRows {
+    /// The entries of a problem's matrix, also of one that is never formed.
+    pub fn of(problem: &Problem) -> MatrixRows {
+        let mut rows = MatrixRows::default();
+        rows.collect(problem.len(), |i, push| problem.for_each_entry(i, push));
+        rows
+    }
+
     /// Take the entries of n rows, as `entries` pushes them.
     fn collect(&mut self, n: usize, entries: impl Fn(usize, &mut dyn FnMut(usize, f64))) {
         self.columns.clear();

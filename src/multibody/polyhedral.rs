@@ -18,7 +18,7 @@
 //! coupled friction of [`crate::problem`] itself.
 
 use crate::error::{refill, Error, Result, Status};
-use crate::problem::{Cone, Operator, Problem};
+use crate::problem::{Cone, Problem};
 
 /// More facets than this cannot be told from a circle at any tolerance that matters.
 pub const MOST_FACETS: usize = 256;
@@ -287,7 +287,7 @@ impl Polyhedral {
     fn transformed(&mut self, source: &Problem, i: usize, slot: usize) -> usize {
         let mut row = std::mem::take(&mut self.combined[slot]);
         row.clear();
-        for_each_entry(source, i, |j, a| match self.place[j] {
+        source.for_each_entry(i, &mut |j, a| match self.place[j] {
             NONE => {
                 let contact = &self.contacts[self.contact_of[j]];
                 let axis = usize::from(!contact.planar && contact.tangents[1] == j);
@@ -325,21 +325,5 @@ impl Polyhedral {
         })?;
         row_start.push(end);
         Ok(())
-    }
-}
-
-/// The entries of row `i` of A.
-fn for_each_entry(problem: &Problem, i: usize, mut f: impl FnMut(usize, f64)) {
-    match problem.operator() {
-        Operator::Dense(a) => a.row(i).iter().enumerate().filter(|(_, &a)| a != 0.0).for_each(|(j, &a)| f(j, a)),
-        Operator::Csr(a) => a.row(i).for_each(|(j, a)| f(j, a)),
-        Operator::Jacobian(a) => {
-            let (mine, world) = (a.rows()[i].body, a.bodies() as u32);
-            for (j, row) in a.rows().iter().enumerate() {
-                if j == i || row.body.iter().any(|b| *b != world && mine.contains(b)) {
-                    f(j, a.entry(i, j));
-                }
-            }
-        }
     }
 }

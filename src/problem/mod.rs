@@ -400,6 +400,22 @@ impl Problem {
         }
     }
 
+    /// The entries `(j, a_ij)` of row `i` in rising order of j; zeros may or may not be among them.
+    pub fn for_each_entry(&self, i: usize, f: &mut dyn FnMut(usize, f64)) {
+        match self.operator() {
+            Operator::Dense(a) => a.row(i).iter().enumerate().filter(|(_, &a)| a != 0.0).for_each(|(j, &a)| f(j, a)),
+            Operator::Csr(a) => a.row(i).for_each(|(j, a)| f(j, a)),
+            Operator::Jacobian(a) => {
+                let (mine, world) = (a.rows()[i].body, a.bodies() as u32);
+                for (j, row) in a.rows().iter().enumerate() {
+                    if j == i || row.body.iter().any(|b| *b != world && mine.contains(b)) {
+                        f(j, a.entry(i, j));
+                    }
+                }
+            }
+        }
+    }
+
     /// `w = A x + b`. `scratch` is only used by Jacobian problems and keeps its capacity.
     pub fn multiply(&self, x: &[f64], w: &mut [f64], scratch: &mut Vec<f64>) -> Result<()> {
         match self.form {

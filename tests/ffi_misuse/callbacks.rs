@@ -119,7 +119,7 @@ fn destroying_nothing_is_nothing() {
         mlcp_dataset_destroy(null_mut());
         assert_eq!((mlcp_dataset_problems(null()), mlcp_dataset_frames(null())), (0, 0));
         assert!(last_error().contains("dataset is NULL"), "{}", last_error());
-        assert_eq!(unsafe { CStr::from_ptr(mlcp_dataset_problem_name(null(), 0)) }, c"");
+        assert_eq!(CStr::from_ptr(mlcp_dataset_problem_name(null(), 0)), c"");
         assert_eq!(mlcp_problem_rows(null()), 0);
         assert!(last_error().contains("problem is NULL"), "{}", last_error());
         assert_eq!(mlcp_solver_history_len(null()), 0);
