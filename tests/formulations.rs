@@ -215,6 +215,32 @@ fn inertia_turns_with_the_body() {
     assert!(apart(&r.velocities[3..], &[0.1 / 2.0, 0.0, 0.0]) < 1e-15, "{:?}", r.velocities);
 }
 
+/// Many bodies on one hub, which is the only neighbour of each: solvers that factor on the body side must see them all.
+#[test]
+fn a_hub_with_many_neighbours() {
+    let mut parts = Parts::default();
+    const SPOKES: usize = 60;
+    for k in 0..=SPOKES {
+        parts.body(1.0, [0.1; 3], [k as f64, 0.0, 0.0], [0.01 * k as f64, 0.0, 0.0, 0.0, 0.0, 0.0]);
+    }
+    for k in 0..SPOKES {
+        for c in 0..6 {
+            let mut row = [0.0; 12];
+            (row[c], row[6 + c]) = (1.0, -1.0);
+            parts.row([k as i32, SPOKES as i32], row, 0.0);
+        }
+    }
+    // All welded together: they fall as one, at the mean velocity.
+    let mean = 0.01 * SPOKES as f64 / 2.0;
+    for solver in [SolverKind::Bpp, SolverKind::InteriorPoint, SolverKind::ProxNewton] {
+        let r = solve(&parts.frame(0.01, 0.0), "box", solver);
+        let expected = [mean, 0.0, -G * 0.01, 0.0, 0.0, 0.0];
+        for v in r.velocities.chunks_exact(6) {
+            assert!(apart(v, &expected) < 1e-9, "{solver:?}: {v:?}");
+        }
+    }
+}
+
 /// Frames of random numbers, refilled over one another: every formulation is what a fresh one gives.
 #[test]
 fn formulators_may_be_used_again() {

@@ -3,7 +3,16 @@
 use mlcp::dataset::{Dataset, FclibEquations};
 use mlcp::multibody::Frame;
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::PathBuf;
+
+/// A line of text; a string takes them all.
+macro_rules! say {
+    ($out:expr, $($text:tt)*) => {{
+        let _ = writeln!($out, $($text)*);
+    }};
+}
 
 /// Say what is in a recording, a problem file or an FCLIB file.
 #[derive(clap::Args)]
@@ -45,11 +54,21 @@ fn spread(name: &str, mut values: Vec<usize>) -> String {
 impl Info {
     /// Run the command; an error is one sentence.
     pub fn run(&self) -> Result<(), String> {
+        let mut text = String::new();
+        self.describe(&mut text)?;
+        match std::io::stdout().write_all(text.as_bytes()) {
+            // Whoever closes the pipe, such as head, has seen enough.
+            Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(format!("standard output: {e}")),
+            _ => Ok(()),
+        }
+    }
+
+    fn describe(&self, out: &mut String) -> Result<(), String> {
         let file = Dataset::open(&self.file).map_err(|e| e.to_string())?;
-        println!("{}", self.file.display());
+        say!(out, "{}", self.file.display());
         for name in ["schema", "library", "engine", "convention"] {
             if let Some(text) = file.attribute(name).filter(|t| !t.is_empty()) {
-                println!("  {name}: {text}");
+                say!(out, "  {name}: {text}");
             }
         }
         if let Some(fclib) = file.fclib() {
@@ -57,24 +76,25 @@ impl Info {
                 FclibEquations::Local { .. } => "local",
                 FclibEquations::Global { .. } => "global",
             };
-            println!(
+            say!(
+                out,
                 "  FCLIB, {kind}, {}D, {} contacts, {} guesses",
                 fclib.dimension,
                 fclib.mu.len(),
                 fclib.guesses.len()
             );
-            fclib.info.iter().filter(|t| !t.is_empty()).for_each(|t| println!("  {t}"));
+            fclib.info.iter().filter(|t| !t.is_empty()).for_each(|t| say!(out, "  {t}"));
         }
         if file.frames() > 0 {
-            self.frames(&file)?;
+            self.frames(&file, out)?;
         }
         if file.problems() > 0 {
-            self.problems(&file)?;
+            self.problems(&file, out)?;
         }
         Ok(())
     }
 
-    fn frames(&self, file: &Dataset) -> Result<(), String> {
+    fn frames(&self, file: &Dataset, out: &mut String) -> Result<(), String> {
         let mut sizes: [Vec<usize>; 3] = Default::default();
         let mut errors: [Vec<f64>; 4] = Default::default();
         let mut solved: BTreeMap<String, usize> = BTreeMap::new();
@@ -95,28 +115,28 @@ impl Info {
                 *solved.entry(format!("{} as {}", s.solver, s.formulation)).or_default() += 1;
             }
         }
-        println!("\n{} frames, {:.3} s to {:.3} s", file.frames(), span.0, span.1);
-        println!("{:<16} {:>7} {:>7} {:>7}", "", "least", "median", "most");
+        say!(out, "\n{} frames, {:.3} s to {:.3} s", file.frames(), span.0, span.1);
+        say!(out, "{:<16} {:>7} {:>7} {:>7}", "", "least", "median", "most");
         for (name, values) in ["bodies", "constraint rows", "contacts"].into_iter().zip(sizes) {
-            println!("{}", spread(name, values));
+            say!(out, "{}", spread(name, values));
         }
         for (how, count) in solved {
-            println!("solved by {how}: {count}");
+            say!(out, "solved by {how}: {count}");
         }
         for (name, values) in
             ["energy error [J]", "total error", "normal error", "friction [J]"].into_iter().zip(&errors)
         {
             if let Some(line) = sparkline(values) {
-                println!("{name:<16} {line}");
+                say!(out, "{name:<16} {line}");
             }
         }
         Ok(())
     }
 
-    fn problems(&self, file: &Dataset) -> Result<(), String> {
-        println!("\n{} problems", file.problems());
+    fn problems(&self, file: &Dataset, out: &mut String) -> Result<(), String> {
+        say!(out, "\n{} problems", file.problems());
         let longest = (0..file.problems()).filter_map(|k| file.problem_name(k)).map(str::len).max().unwrap_or(0).max(4);
-        println!("{:<longest$} {:>6} {:>9} {:>9} {:>8} x0 x_ref x", "name", "rows", "entries", "friction", "bodies");
+        say!(out, "{:<longest$} {:>6} {:>9} {:>9} {:>8} x0 x_ref x", "name", "rows", "entries", "friction", "bodies");
         let most = if self.most == 0 { usize::MAX } else { self.most };
         for k in 0..file.problems().min(most) {
             let p = file.problem(k).map_err(|e| e.to_string())?;
@@ -125,7 +145,8 @@ impl Info {
             let bodies = p.jacobian.as_ref().map_or_else(dash, |j| (j.inverse_mass.len() / 12).to_string());
             let friction = (0..p.rows()).filter(|&i| p.normal_of(i).is_some()).count() + 2 * p.cone_mu.len();
             let has = |x: &Option<Vec<f64>>| if x.is_some() { "+" } else { "-" };
-            println!(
+            say!(
+                out,
                 "{:<longest$} {:>6} {entries:>9} {friction:>9} {bodies:>8} {:>2} {:>5} {}",
                 p.name,
                 p.rows(),
@@ -135,7 +156,7 @@ impl Info {
             );
         }
         if file.problems() > most {
-            println!("... and {} more (--most 0)", file.problems() - most);
+            say!(out, "... and {} more (--most 0)", file.problems() - most);
         }
         Ok(())
     }

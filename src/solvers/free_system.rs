@@ -157,7 +157,7 @@ impl FreeSystem {
             for &i in &self.touching[self.first[k] as usize..self.first[k + 1] as usize] {
                 let [p, q] = jacobian.rows()[i as usize].body;
                 let other = if p as usize == k { q } else { p };
-                if (other as usize) < bodies && self.index.last() != Some(&other) {
+                if (other as usize) < bodies && self.index[begin..].last() != Some(&other) {
                     self.index.push(other);
                 }
             }
