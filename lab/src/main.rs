@@ -5,6 +5,7 @@ mod info;
 mod plot;
 mod record;
 mod replay;
+mod report;
 mod table;
 
 use clap::{Parser, Subcommand};
