@@ -19,10 +19,10 @@ demo: examples ## build the library and the C examples, then run the first two
 	@$(BIN)/01_rod
 	@echo; echo "== 02_game_loop: 600 steps at 60 Hz =="
 	@$(BIN)/02_game_loop
-	@echo; echo "The other examples are built: $(BIN)/03_callback, 04_measure_your_solver, 05_cpp."
+	@echo; echo "The other examples are built: $(BIN)/03_callback, 04_measure_your_solver, 05_cpp, 06_record, 07_replay."
 
 test: ## everything: set-up, unit, property, corpus and misuse tests, C examples with gcc and clang, valgrind
-	@scripts/setup.sh cargo gcc g++ clang valgrind nm
+	@scripts/setup.sh cargo gcc g++ clang valgrind nm h5dump
 	$(CARGO) test --workspace
 
 bench: ## criterion benchmarks, and what monitoring costs
@@ -41,6 +41,8 @@ examples: lib ## the C and C++ examples
 	$(CC)  -std=c99   $(CFLAGS) $(STRICT) c_examples/03_callback.c            -o $(BIN)/03_callback            $(LINK)
 	$(CC)  -std=c99   $(CFLAGS) $(STRICT) c_examples/04_measure_your_solver.c -o $(BIN)/04_measure_your_solver -Iinclude -lm
 	$(CXX) -std=c++17 $(CFLAGS) $(STRICT) c_examples/05_cpp.cpp               -o $(BIN)/05_cpp                 $(LINK)
+	$(CC)  -std=c99   $(CFLAGS) $(STRICT) c_examples/06_record.c              -o $(BIN)/06_record              $(LINK)
+	$(CC)  -std=c99   $(CFLAGS) $(STRICT) c_examples/07_replay.c              -o $(BIN)/07_replay              $(LINK)
 
 header: ## write include/mlcp.h anew from src/ffi
 	MLCP_WRITE_HEADER=1 $(CARGO) build

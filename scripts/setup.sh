@@ -10,6 +10,7 @@ for tool in "$@"; do
         cc|gcc) package="gcc libc6-dev" ;;
         c++|g++) package=g++ ;;
         nm) package=binutils ;;
+        h5dump) package=hdf5-tools ;;
         cargo)
             echo "mlcp: no Rust toolchain found. Install rustup (https://rustup.rs) or Debian's 'rustup' package, then run again." >&2
             exit 1 ;;

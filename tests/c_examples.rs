@@ -57,6 +57,10 @@ const MEASURE: Example = Example {
     ],
 };
 
+const RECORD: Example = Example { file: "06_record.c", args: &["/dev/null/no.h5"], prints: &[] };
+
+const REPLAY: Example = Example { file: "07_replay.c", args: &[], prints: &[] };
+
 const CPP: Example = Example {
     file: "05_cpp.cpp",
     args: &[],
@@ -157,6 +161,28 @@ fn measure_your_solver() {
     let out = scratch("measure_alone");
     compile("gcc", &["-std=c99", "-O2", "-Wconversion"], &root().join("c_examples").join(MEASURE.file), &out, &["-lm"]);
     expect(&out, &[], MEASURE.prints);
+}
+
+/// Recorded by one program, replayed by another; the file is read by nothing but the library's own calls.
+#[test]
+fn record_and_replay() {
+    for (compiler, pair) in COMPILERS.iter().enumerate() {
+        for shared in [true, false] {
+            let file = scratch(&format!("{}_{shared}.h5", pair.c));
+            let path = file.to_str().expect("UTF-8 path");
+            let args = [path, "--steps", "90", "--balls", "12"];
+            expect(&build(&RECORD, compiler, shared), &args, &["90 frames written, 0 dropped", "ok\n"]);
+            let replay = build(&REPLAY, compiler, shared);
+            expect(&replay, &[path, "9"], &["90 frames, 0 problems", "cone           alart-curnier    10/10", "ok\n"]);
+        }
+    }
+    let record = build(&RECORD, 0, true);
+    let nowhere = run(record.to_str().expect("UTF-8 path"), RECORD.args);
+    assert!(!nowhere.status.success() && String::from_utf8_lossy(&nowhere.stderr).contains("cannot be written"));
+    let file = scratch("valgrind.h5");
+    let path = file.to_str().expect("UTF-8 path");
+    under_valgrind(&record, &[path, "--steps", "20", "--balls", "5"]);
+    under_valgrind(&build(&REPLAY, 0, true), &[path, "5"]);
 }
 
 #[test]

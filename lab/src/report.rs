@@ -85,10 +85,19 @@ fn csv(rows: &[Row]) -> String {
     out
 }
 
+/// Rows of solvers that treat the formulation at all: one that refuses all but frames without contacts is no picture.
+fn treated(rows: &[Row]) -> impl Iterator<Item = &Row> {
+    let mut counts: BTreeMap<String, [usize; 2]> = BTreeMap::new();
+    for row in rows {
+        counts.entry(label(row)).or_default()[usize::from(row.result.is_err())] += 1;
+    }
+    rows.iter().filter(move |row| counts.get(&label(row)).is_some_and(|[done, refused]| done > refused))
+}
+
 /// Values by solver and formulation.
 fn grouped(rows: &[Row], value: impl Fn(&Solved) -> f64) -> Vec<plot::Group> {
     let mut groups: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-    for row in rows {
+    for row in treated(rows) {
         groups.entry(label(row)).or_default().extend(row.result.as_ref().ok().map(&value));
     }
     groups.into_iter().collect()
@@ -96,7 +105,7 @@ fn grouped(rows: &[Row], value: impl Fn(&Solved) -> f64) -> Vec<plot::Group> {
 
 fn over_frames(rows: &[Row], value: fn(&Solved) -> f64) -> Vec<(String, Vec<(f64, f64)>)> {
     let mut groups: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
-    for row in rows {
+    for row in treated(rows) {
         if let (Some(frame), Ok(solved)) = (row.frame, &row.result) {
             groups.entry(label(row)).or_default().push((frame as f64, value(solved)));
         }
