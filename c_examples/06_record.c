@@ -3,10 +3,10 @@
  * problem, and frame and solution go to a file that h5py, MATLAB, h5ls and 07_replay.c read.
  *
  *     cc -std=c99 -O2 c_examples/06_record.c -Iinclude -Ltarget/release -lmlcp -lm
- *     ./a.out [recording.h5] [--steps 300] [--balls 60] [--off]
+ *     ./a.out [recording.h5] [--steps 300] [--balls 60] [--wait] [--off]
  *
  * Appending copies the frame into a queue; another thread writes. A full queue drops frames and counts them, so the loop
- * never waits for the disk. Kill the program at any moment: the file opens, less the frames still queued.
+ * never waits for the disk; with --wait it does. Kill the program at any moment: the file opens, less the frames still queued.
  */
 #define _POSIX_C_SOURCE 199309L /* clock_gettime */
 #include "mlcp.h"
@@ -130,7 +130,7 @@ static void fill_frame(mlcp_frame *frame, int step)
 int main(int argc, char **argv)
 {
     const char *path = "recording.h5";
-    int steps = 300, off = 0;
+    int steps = 300, off = 0, wait = 0;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--steps") == 0 && i + 1 < argc) {
             steps = atoi(argv[++i]);
@@ -138,12 +138,14 @@ int main(int argc, char **argv)
             balls = atoi(argv[++i]);
         } else if (strcmp(argv[i], "--off") == 0) {
             off = 1;
+        } else if (strcmp(argv[i], "--wait") == 0) {
+            wait = 1;
         } else {
             path = argv[i];
         }
     }
     if (steps < 1 || balls < 1 || balls > MAX_BALLS) {
-        fprintf(stderr, "usage: %s [recording.h5] [--steps 300] [--balls 60 (at most %d)] [--off]\n", argv[0], MAX_BALLS);
+        fprintf(stderr, "usage: %s [recording.h5] [--steps 300] [--balls 60 (at most %d)] [--wait] [--off]\n", argv[0], MAX_BALLS);
         return 2;
     }
     mlcp_settings settings;
@@ -161,7 +163,7 @@ int main(int argc, char **argv)
     CHECK(mlcp_problem_create(&problem));
     CHECK(mlcp_solver_create(&settings, &solver));
     if (!off) {
-        mlcp_recorder_options options = {sizeof options, 0, MLCP_WHEN_FULL_DROP, 0, 0, "06_record"};
+        mlcp_recorder_options options = {sizeof options, 0, wait ? MLCP_WHEN_FULL_WAIT : MLCP_WHEN_FULL_DROP, 0, 0, "06_record"};
         CHECK(mlcp_recorder_create(path, &options, &recorder));
     }
     build_world();

@@ -170,7 +170,7 @@ fn record_and_replay() {
         for shared in [true, false] {
             let file = scratch(&format!("{}_{shared}.h5", pair.c));
             let path = file.to_str().expect("UTF-8 path");
-            let args = [path, "--steps", "90", "--balls", "12"];
+            let args = [path, "--steps", "90", "--balls", "12", "--wait"];
             expect(&build(&RECORD, compiler, shared), &args, &["90 frames written, 0 dropped", "ok\n"]);
             let replay = build(&REPLAY, compiler, shared);
             expect(&replay, &[path, "9"], &["90 frames, 0 problems", "cone           alart-curnier    10/10", "ok\n"]);

@@ -4,6 +4,7 @@
 
 pub mod corpus;
 pub mod frames;
+pub mod lookup3;
 pub mod oracle;
 pub mod problems;
 pub mod random;
