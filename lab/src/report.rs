@@ -45,7 +45,7 @@ pub fn write(folder: &Path, title: &str, rows: &[Row], energy_rel: f64) -> Resul
         ("Time", "µs", 8),
     ] {
         let (name, value) = COLUMNS[column];
-        let groups = grouped(rows, |s| value(s));
+        let groups = grouped(rows, value);
         if groups.iter().any(|g| g.1.iter().any(|v| v.is_finite())) {
             let svg = plot::boxes(title, unit, &groups);
             save(&format!("box_{name}.svg"), &svg)?;

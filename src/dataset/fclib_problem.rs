@@ -13,6 +13,9 @@ use std::collections::BTreeMap;
 const MOST_BLOCK_ROWS: usize = 2000;
 const MOST_CONDENSED: usize = 1 << 24;
 
+/// (row, column, value).
+type Entries = Vec<(usize, usize, f64)>;
+
 impl Fclib {
     /// The file's problem with rows u (three or two per contact), then the equalities, which are free. Contacts in space
     /// have exact cones; in the plane a friction row hangs on its normal row, which is as exact.
@@ -216,7 +219,7 @@ fn condense(
     f: &[f64],
     w: &[f64],
     equalities: Option<&(FclibMatrix, Vec<f64>)>,
-) -> Result<(Vec<(usize, usize, f64)>, Vec<f64>)> {
+) -> Result<(Entries, Vec<f64>)> {
     let mut b = w.to_vec();
     let mut columns = h.entries();
     if let Some((g, rest)) = equalities {

@@ -76,8 +76,8 @@ struct Slot {
 
 #[derive(Debug, Default)]
 struct State {
-    free: Vec<Box<Slot>>,
-    queue: VecDeque<Box<Slot>>,
+    free: Vec<Slot>,
+    queue: VecDeque<Slot>,
     counts: RecorderCounts,
     /// The writer holds a slot.
     busy: bool,
@@ -140,7 +140,7 @@ impl Recorder {
         let scribe = Scribe::new(path, options).map_err(|e| refuse(path, &e))?;
         let mut state = State::default();
         state.counts.bytes = scribe.writer.bytes();
-        state.free.extend((0..options.queue).map(|_| Box::default()));
+        state.free.extend((0..options.queue).map(|_| Slot::default()));
         state.queue.reserve(options.queue);
         let shared = Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() });
         let (its, path) = (shared.clone(), path.to_owned());

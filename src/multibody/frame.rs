@@ -313,7 +313,7 @@ fn unit(name: &str, values: &[f64], each: usize) -> Result<()> {
     finite(name, values)?;
     for (k, v) in values.chunks_exact(each).enumerate() {
         let size = v.iter().map(|c| c * c).sum::<f64>().sqrt();
-        if !((size - 1.0).abs() <= UNIT_NOISE) {
+        if (size - 1.0).abs() > UNIT_NOISE {
             return Err(invalid(format_args!("{name}[{}..] has the length {size}, it must be 1", each * k)));
         }
     }

@@ -109,6 +109,9 @@ pub struct Polyhedral {
 
 const NONE: usize = usize::MAX;
 
+/// The two corners of a contact in the plane.
+const LINE: [[f64; 2]; 2] = [[1.0, 0.0], [-1.0, 0.0]];
+
 impl Polyhedral {
     /// Refill `out` with the LCP of `source`, whose friction rows come one or two to a normal row.
     pub fn fill(&mut self, source: &Problem, polygon: Polygon, out: &mut Problem) -> Result<()> {
@@ -163,7 +166,6 @@ impl Polyhedral {
 
     /// Places in z of a contact's α, with the corners they stand for.
     fn facets<'a>(&'a self, contact: &'a Contact) -> impl Iterator<Item = (usize, [f64; 2])> + 'a {
-        const LINE: [[f64; 2]; 2] = [[1.0, 0.0], [-1.0, 0.0]];
         let corners: &[[f64; 2]] = if contact.planar { &LINE } else { &self.corners };
         corners.iter().enumerate().map(|(k, &corner)| (contact.first + k, corner))
     }
@@ -262,8 +264,10 @@ impl Polyhedral {
             let contact = self.contacts[c];
             let speed = self.first_speed() + c;
             let rows = [0, 1].map(|t| self.transformed(source, contact.tangents[t], t));
-            let facets: Vec<(usize, [f64; 2])> = self.facets(&contact).collect();
-            for (at, corner) in facets {
+            let count = self.facets(&contact).count();
+            for k in 0..count {
+                let at = contact.first + k;
+                let corner = if contact.planar { LINE[k] } else { self.corners[k] };
                 // A planar contact has its one friction row twice; the second corner coordinate is then 0.
                 self.b[at] = (0..2).map(|t| corner[t] * source.b()[contact.tangents[t]]).sum();
                 self.push_row(&[(corner[0], rows[0]), (corner[1], rows[1])], Some((speed, 1.0)))?;
