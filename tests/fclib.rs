@@ -165,3 +165,62 @@ fn matrices_that_lie_are_refused() {
     assert!(error.message().contains("rolling"), "{error}");
     assert_eq!(corpus::load().len(), 65);
 }
+
+/// What FCLIB's own reader makes of our files.
+const READER: &str = r#"
+#include <fclib.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    struct fclib_local *l = argc == 3 ? fclib_read_local(argv[1]) : NULL;
+    struct fclib_global *g = argc == 2 ? fclib_read_global(argv[1]) : NULL;
+    if (l != NULL) {
+        struct fclib_solution *s = fclib_read_solution(argv[1]);
+        printf("local %d %d %d %.17g %.17g %s %.17g\n", l->spacedim, l->W->m, l->W->nz, l->q[1], l->mu[0], l->info->title, s->r[0]);
+    }
+    if (g != NULL) {
+        printf("global %d %d %d %.17g %.17g\n", g->spacedim, g->M->m, g->H->n, g->f[2], g->w[0]);
+    }
+    return 0;
+}
+"#;
+
+#[test]
+fn libfclib_reads_our_files() {
+    let (source, program) = (scratch("reader.c"), scratch("reader"));
+    std::fs::write(&source, READER).unwrap();
+    let hdf5 = ["-I/usr/include/hdf5/serial", "-L/usr/lib/x86_64-linux-gnu/hdf5/serial"];
+    let built = std::process::Command::new("cc")
+        .arg(&source)
+        .arg("-o")
+        .arg(&program)
+        .args(hdf5)
+        .args(["-lfclib", "-lhdf5_serial_hl", "-lhdf5_serial", "-lm"])
+        .output();
+    if !built.is_ok_and(|o| o.status.success()) {
+        println!("libfclib-dev is not installed: not looked at");
+        return;
+    }
+    let run = |args: &[&std::path::Path]| {
+        let output = std::process::Command::new(&program).args(args).output().unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let file = Dataset::open(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/engines.h5").as_ref()).unwrap();
+    let mut recorded = file.problem(0).unwrap();
+    recorded.x = recorded.x_ref.take();
+    let (fclib, order) = Fclib::from_recorded(&recorded).unwrap();
+    let path = scratch("ours_local.h5");
+    fclib.write(&path).unwrap();
+    let (q, mu) = (recorded.b[order[1]], fclib.mu[0]);
+    let r = recorded.x.as_ref().unwrap()[order[0]];
+    let said = run(&[&path, Path::new("local")]);
+    let fields: Vec<&str> = said.split_whitespace().collect();
+    assert_eq!(fields[..4], ["local", "3", "12", "-2"], "{said}");
+    let number = |k: usize| fields[k].parse::<f64>().unwrap();
+    assert_eq!((number(4), number(5), fields[6], number(7)), (q, mu, recorded.name.as_str(), r), "{said}");
+    let global = Fclib::from_frame(&sliding_mass(0.3, 1.0, 0.5), &mut Formulator::new()).unwrap();
+    let path = scratch("ours_global.h5");
+    global.write(&path).unwrap();
+    let said = run(&[&path]);
+    assert!(said.starts_with("global 3 6 3 "), "{said}");
+}
