@@ -9,7 +9,7 @@ LIB     = target/release
 LINK    = -Iinclude -L$(LIB) -Wl,-rpath,$(abspath $(LIB)) -lmlcp -lm
 BIN     = target/examples
 
-.PHONY: demo test bench examples lib header clean help
+.PHONY: demo test bench examples lib header docs clean help
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -19,7 +19,7 @@ demo: examples ## build the library and the C examples, then run the first two
 	@$(BIN)/01_rod
 	@echo; echo "== 02_game_loop: 600 steps at 60 Hz =="
 	@$(BIN)/02_game_loop
-	@echo; echo "The other examples are built: $(BIN)/03_callback, 04_measure_your_solver, 05_cpp, 06_record, 07_replay."
+	@echo; echo "The other examples are built: $(BIN)/03_callback, 04_measure_your_solver, 05_cpp, 06_cones, 07_record, 08_replay."
 
 test: ## everything: set-up, unit, property, corpus and misuse tests, C examples with gcc and clang, valgrind
 	@scripts/setup.sh cargo gcc g++ clang valgrind nm h5dump
@@ -41,11 +41,16 @@ examples: lib ## the C and C++ examples
 	$(CC)  -std=c99   $(CFLAGS) $(STRICT) c_examples/03_callback.c            -o $(BIN)/03_callback            $(LINK)
 	$(CC)  -std=c99   $(CFLAGS) $(STRICT) c_examples/04_measure_your_solver.c -o $(BIN)/04_measure_your_solver -Iinclude -lm
 	$(CXX) -std=c++17 $(CFLAGS) $(STRICT) c_examples/05_cpp.cpp               -o $(BIN)/05_cpp                 $(LINK)
-	$(CC)  -std=c99   $(CFLAGS) $(STRICT) c_examples/06_record.c              -o $(BIN)/06_record              $(LINK)
-	$(CC)  -std=c99   $(CFLAGS) $(STRICT) c_examples/07_replay.c              -o $(BIN)/07_replay              $(LINK)
+	$(CC)  -std=c99   $(CFLAGS) $(STRICT) c_examples/06_cones.c               -o $(BIN)/06_cones               $(LINK)
+	$(CC)  -std=c99   $(CFLAGS) $(STRICT) c_examples/07_record.c              -o $(BIN)/07_record              $(LINK)
+	$(CC)  -std=c99   $(CFLAGS) $(STRICT) c_examples/08_replay.c              -o $(BIN)/08_replay              $(LINK)
 
 header: ## write include/mlcp.h anew from src/ffi
 	MLCP_WRITE_HEADER=1 $(CARGO) build
+
+docs: ## measure every solver and write the table of docs/solvers.md
+	@scripts/setup.sh cargo
+	scripts/solver_table.sh
 
 clean: ## remove what was built
 	$(CARGO) clean

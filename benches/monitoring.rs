@@ -45,7 +45,16 @@ impl Pair {
         let never = Settings { check_interval: usize::MAX, ..settings };
         let unmonitored = Engine::new(never).expect("legal settings");
         let name = format!("{}_{form:?}_{name}", solver.name());
-        Pair { name, problem, monitored, unmonitored, steps, state, solver: build(solver), settings }
+        Pair {
+            name,
+            problem,
+            monitored,
+            unmonitored,
+            steps,
+            state,
+            solver: build(solver).expect("a named solver"),
+            settings,
+        }
     }
 
     fn bare(&mut self) -> f64 {

@@ -4,7 +4,7 @@
  * The world itself (contacts, rows, integration) is in 02_game_world.h; here is what the library has to do with it.
  *
  *     cc -std=c99 -O2 c_examples/02_game_loop.c -Iinclude -Ltarget/release -lmlcp -lm
- *     ./a.out [pgs|bpp] [--steps 600] [--time-limit 0.002]
+ *     ./a.out [solver: auto, pgs, ...] [--steps 600] [--time-limit 0.002]
  *
  * Once the warm-up has reached the largest size nothing allocates; the program counts and insists.
  */
@@ -74,7 +74,7 @@ static void warm_up(mlcp_problem *problem, mlcp_solver *solver, mlcp_settings se
         add_contact(a, a == b ? -1 : b, up, 0.0);
     }
     const mlcp_settings wanted = settings;
-    settings.time_limit = 0.0;
+    settings.time_limit = 60.0;
     settings.max_iterations = 20;
     CHECK(mlcp_solver_set_settings(solver, &settings));
     CHECK(mlcp_problem_reserve(problem, MAX_ROWS, BODIES));
@@ -94,24 +94,23 @@ int main(int argc, char **argv)
 {
     enum { MAX_STEPS = 100000 };
     static double seconds[MAX_STEPS];
-    int steps = 600, outcomes[6] = {0};
+    int steps = 600, outcomes[MLCP_OUTCOME_RAY + 1] = {0};
     mlcp_settings settings;
     CHECK(mlcp_settings_init(&settings, sizeof settings));
-    settings.solver = MLCP_SOLVER_KIND_PGS;
     settings.time_limit = 0.002;         /* what a frame can spare */
     settings.relative_tolerance = 1e-6;  /* a millionth of the step's own energy error is invisible */
     settings.energy_tolerance = 1e-9;    /* J */
     settings.check_interval = 8;
     settings.history_capacity = 0;
     for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "pgs") == 0 || strcmp(argv[i], "bpp") == 0) {
-            settings.solver = argv[i][0] == 'p' ? MLCP_SOLVER_KIND_PGS : MLCP_SOLVER_KIND_BPP;
+        if (mlcp_solver_kind_from_name(argv[i], &settings.solver) == MLCP_STATUS_OK) {
+            continue;
         } else if (strcmp(argv[i], "--steps") == 0 && i + 1 < argc) {
             steps = atoi(argv[++i]);
         } else if (strcmp(argv[i], "--time-limit") == 0 && i + 1 < argc) {
             settings.time_limit = atof(argv[++i]);
         } else {
-            fprintf(stderr, "usage: %s [pgs|bpp] [--steps 600] [--time-limit 0.002]\n", argv[0]);
+            fprintf(stderr, "usage: %s [auto|pgs|bpp|...] [--steps 600] [--time-limit 0.002]\n", argv[0]);
             return 2;
         }
     }
@@ -169,8 +168,8 @@ int main(int argc, char **argv)
     printf("energy error  mean %.2e J, worst %.2e J, worst relative %.2e\n", sum / steps, worst, worst_relative);
     printf("worst row     step %d: %s\n", worst_step, worst_name);
     printf("outcomes     ");
-    for (int i = 1; i < 6; i++) {
-        printf(" %s %d%s", mlcp_outcome_name(i), outcomes[i], i < 5 ? "," : "\n");
+    for (int i = 1; i <= MLCP_OUTCOME_RAY; i++) {
+        printf(" %s %d%s", mlcp_outcome_name(i), outcomes[i], i < MLCP_OUTCOME_RAY ? "," : "\n");
     }
     printf("geometry      penetration <= %.2f mm, joint gap <= %.2f mm\n", 1e3 * penetration, 1e3 * joint);
     printf("at the end    kinetic energy %.2e J\n", kinetic);

@@ -78,8 +78,34 @@ typedef enum {
     MLCP_MEASURE_ENERGY_EXACT_MASS = 6,
 } mlcp_measure;
 
-// The solvers. Numbers are part of the ABI; 0 is kept for an automatic choice.
+// Why a solver has its place in a plan. Numbers are part of the ABI.
 typedef enum {
+    // The caller named this solver.
+    MLCP_REASON_REQUESTED = 0,
+    // Time is limited: sweeps first, so that something better than the start can be returned soon.
+    MLCP_REASON_TIME_LIMIT = 1,
+    // A is symmetric: pivots are exact, and few from a good start.
+    MLCP_REASON_PIVOTS = 2,
+    // Pivots go astray on redundant contacts and coupled friction; an interior point method minds them least.
+    MLCP_REASON_REDUNDANT = 3,
+    // From the best point so far, pivots with a longer breath.
+    MLCP_REASON_POLISH = 4,
+    // Another kind of step, for what is left.
+    MLCP_REASON_LAST_RESORT = 5,
+    // A is not symmetric, or a row has no effective mass: complementary pivots on a small problem.
+    MLCP_REASON_GENERAL = 6,
+    // The same on a large problem, or after such pivots: Newton's method.
+    MLCP_REASON_GENERAL_NEWTON = 7,
+    // Contacts are exact cones: Newton's method on their projections.
+    MLCP_REASON_CONES = 8,
+    // Newton's method on the cones did not settle: prox sweeps, to begin it again elsewhere.
+    MLCP_REASON_CONE_SWEEPS = 9,
+} mlcp_reason;
+
+// The solvers. Numbers are part of the ABI.
+typedef enum {
+    // The solvers that suit the problem, one after the other, until one has solved it; the default.
+    MLCP_SOLVER_KIND_AUTO = 0,
     // Block principal pivoting (Judice & Pires 1994) with an adaptive proximal term: exact, for symmetric A.
     MLCP_SOLVER_KIND_BPP = 1,
     // Projected Gauss-Seidel, with relaxation: projected SOR.
@@ -364,8 +390,12 @@ typedef struct {
     size_t struct_size;
     // How the solve ended: an mlcp_outcome.
     int32_t outcome;
-    // Which solver ran: an mlcp_solver_kind.
+    // Which solver was asked for: an mlcp_solver_kind.
     int32_t solver;
+    // Which solver found the returned x; the one asked for if that is the starting point.
+    int32_t best_solver;
+    // How many solvers ran, one after the other: see mlcp_solver_get_stage. 0: the start was good enough.
+    int32_t stages;
     // How friction bounds were read: an mlcp_friction_mode.
     int32_t friction_mode;
     // Which measure decided on convergence: MLCP_MEASURE_ENERGY, or MLCP_MEASURE_NATURAL if a row has no energy.
@@ -422,13 +452,13 @@ typedef struct {
 typedef struct {
     // Size of this struct in bytes, set by mlcp_settings_init.
     size_t struct_size;
-    // Which solver: an mlcp_solver_kind. Default MLCP_SOLVER_KIND_BPP.
+    // Which solver: an mlcp_solver_kind. Default MLCP_SOLVER_KIND_AUTO.
     int32_t solver;
     // Which iterate to return: the best under this mlcp_measure (default MLCP_MEASURE_ENERGY), or MLCP_CHOICE_LAST.
     int32_t choice;
-    // Iteration budget. 0: the solver's default (200 block pivots, 1000 sweeps).
+    // Iteration budget, of all solvers together. 0: each solver's default (200 block pivots, 1000 sweeps).
     int32_t max_iterations;
-    // Iterations between exact error measurements. 0: the solver's default (1 for pivots, 32 for sweeps).
+    // Sweeps between exact error measurements. 0: the solver's default, such as 32. Pivots and Newton steps are measured always.
     int32_t check_interval;
     // Measurements without progress after which the solve counts as stalled. 0: the solver's default.
     int32_t stall_window;
@@ -460,8 +490,8 @@ typedef struct {
     int32_t measured;
     // Rows that changed between bound and free.
     int32_t set_changes;
-    // Always 0.
-    int32_t reserved;
+    // The mlcp_solver_kind at work; that of the settings at the starting point.
+    int32_t solver;
     // Energy error in joules.
     double energy_error;
     // Error under the measure that chooses the returned iterate.
@@ -484,6 +514,26 @@ typedef struct {
 // may read other handles, and must neither throw nor longjmp. Calls on the solver itself, and changes to the problem
 // being solved, answer MLCP_STATUS_BUSY.
 typedef int32_t (*mlcp_callback)(const mlcp_iteration *iteration, void *user_data);
+
+// One solver of a solve, as mlcp_solver_get_stage sees it: what ran, why, and what came of it.
+typedef struct {
+    // Size of this struct in bytes.
+    size_t struct_size;
+    // The mlcp_solver_kind that ran.
+    int32_t solver;
+    // Why: an mlcp_reason; mlcp_reason_text has the sentence.
+    int32_t reason;
+    // How it ended: an mlcp_outcome.
+    int32_t outcome;
+    // Iterations it took.
+    int32_t iterations;
+    // Wall-clock time in seconds.
+    double seconds;
+    // Energy error it began at, in joules; the natural residual where a row has no energy.
+    double initial_energy_error;
+    // Least such error it found itself; +inf if it measured none.
+    double energy_error;
+} mlcp_stage;
 
 #ifdef __cplusplus
 extern "C" {
@@ -640,6 +690,9 @@ const char *mlcp_status_name(int32_t status);
 // Name of an mlcp_outcome, "unknown" for any other number. Static text. Any thread. Since 0.1.
 const char *mlcp_outcome_name(int32_t outcome);
 
+// Why a solver ran, as a sentence; "unknown" for a number that is no mlcp_reason. Static text. Any thread. Since 0.1.
+const char *mlcp_reason_text(int32_t reason);
+
 // Short name of an mlcp_solver_kind, such as "bpp"; "unknown" for any other number. Static text. Any thread. Since 0.1.
 const char *mlcp_solver_kind_name(int32_t kind);
 
@@ -649,8 +702,8 @@ const char *mlcp_solver_kind_name(int32_t kind);
 //
 // with a = diagonal[i], the diagonal of A; zero exactly at a solution; invariant to the choice of units and to row
 // scaling. diagonal, x, w, lo, hi: n doubles each; diagonal > 0; |bound| >= 1e10 counts as infinite. out_row_errors: n
-// doubles, or NULL. out_total: receives the sum. Returns NO_ENERGY (diagonal <= 0), INVALID_VALUE. Any thread; allocates
-// nothing. Since 0.1.
+// doubles, or NULL. out_total: receives the sum. It knows rows with bounds only; friction cones are measured by
+// mlcp_problem_measure. Returns NO_ENERGY (diagonal <= 0), INVALID_VALUE. Any thread; allocates nothing. Since 0.1.
 mlcp_status mlcp_energy_error(size_t n,
                               const double *diagonal,
                               const double *x,
@@ -834,7 +887,7 @@ mlcp_status mlcp_problem_set_friction(mlcp_problem *problem,
 // rows at right angles, without bounds of their own; no row twice. mu: one per contact, >= 0, +inf allowed: the tangents
 // are then free while the contact is closed. Replaces all earlier cones; both lengths 0 for none. Rows coupled by
 // mlcp_problem_set_friction stay coupled and may hang on a cone's normal row, but cannot be in a cone. Both tangent rows
-// have one error, reported on the first of them. Solved by MLCP_SOLVER_KIND_PROX, PROX_GS and ALART_CURNIER. Copied.
+// have one error, reported on the first of them. Solved by MLCP_SOLVER_KIND_AUTO, PROX, PROX_GS and ALART_CURNIER. Copied.
 // Returns INVALID_SIZE, INVALID_INDEX, INVALID_VALUE, INVALID_STATE (a friction row). Since 0.1.
 mlcp_status mlcp_problem_set_cones(mlcp_problem *problem,
                                    const int32_t *rows,
@@ -842,7 +895,8 @@ mlcp_status mlcp_problem_set_cones(mlcp_problem *problem,
                                    const double *mu,
                                    size_t mu_len);
 
-// Give the normal impulses at which frozen friction bounds are evaluated, for example last step's.
+// Give the normal impulses at which frozen friction bounds are evaluated, for example last step's;
+// mlcp_solver_freeze_friction finds them as ODE's and Bullet's Dantzig solvers do.
 //
 // x: one finite double per row, of which normal rows are read. Returns INVALID_STATE if friction is coupled,
 // INVALID_SIZE, INVALID_VALUE. Since 0.1.
@@ -1006,6 +1060,15 @@ mlcp_status mlcp_solver_solve(mlcp_solver *solver,
                               size_t out_x_len,
                               mlcp_report *out_report);
 
+// Freeze friction as ODE's and Bullet's Dantzig solvers do: solve the problem with every friction row at zero, then
+// evaluate the friction bounds at the normal impulses found. The next mlcp_solver_solve is then theirs.
+//
+// problem: with friction mode MLCP_FRICTION_MODE_FROZEN, else INVALID_STATE; without friction rows nothing happens to it.
+// Reports and stages afterwards are about the solve without friction; the callback is not called. Returns what
+// mlcp_solver_solve may return; the problem is then as it was. Since 0.1.
+mlcp_status mlcp_solver_freeze_friction(mlcp_solver *solver,
+                                        mlcp_problem *problem);
+
 // The last solve's report again.
 //
 // out_report: a struct initialised by mlcp_report_init. Returns INVALID_SIZE. Since 0.1.
@@ -1041,6 +1104,14 @@ size_t mlcp_solver_history_len(const mlcp_solver *solver);
 // out_iteration: a struct initialised by mlcp_iteration_init. Returns INVALID_INDEX, INVALID_SIZE. Since 0.1.
 mlcp_status mlcp_solver_get_history(const mlcp_solver *solver, size_t index, mlcp_iteration *out_iteration);
 
+// Number of solvers that the last solve ran, one after the other; 0 for NULL or a solver in use. Since 0.1.
+size_t mlcp_solver_stages_len(const mlcp_solver *solver);
+
+// One of the solvers that the last solve ran: what, why and with which result. MLCP_SOLVER_KIND_AUTO may run several.
+//
+// out_stage: a struct initialised by mlcp_stage_init. Returns INVALID_INDEX, INVALID_SIZE. Since 0.1.
+mlcp_status mlcp_solver_get_stage(const mlcp_solver *solver, size_t index, mlcp_stage *out_stage);
+
 // Fill `settings` with the defaults.
 //
 // struct_size: pass sizeof(mlcp_settings). Returns INVALID_SIZE for a size this library does not know. Any thread;
@@ -1058,6 +1129,12 @@ mlcp_status mlcp_report_init(mlcp_report *report, size_t struct_size);
 // struct_size: pass sizeof(mlcp_iteration). Returns INVALID_SIZE for a size this library does not know. Any thread;
 // allocates nothing. Since 0.1.
 mlcp_status mlcp_iteration_init(mlcp_iteration *iteration, size_t struct_size);
+
+// Prepare a record to be filled by mlcp_solver_get_stage.
+//
+// struct_size: pass sizeof(mlcp_stage). Returns INVALID_SIZE for a size this library does not know. Any thread;
+// allocates nothing. Since 0.1.
+mlcp_status mlcp_stage_init(mlcp_stage *stage, size_t struct_size);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -133,6 +133,14 @@ struct Iteration : mlcp_iteration {
     Iteration() : mlcp_iteration() { mlcp_iteration_init(this, sizeof(mlcp_iteration)); }
 };
 
+/// One solver that a solve ran.
+struct Stage : mlcp_stage {
+    Stage() : mlcp_stage() { mlcp_stage_init(this, sizeof(mlcp_stage)); }
+    const char *solver_name() const noexcept { return mlcp_solver_kind_name(solver); }
+    const char *reason_text() const noexcept { return mlcp_reason_text(reason); }
+    const char *outcome_name() const noexcept { return mlcp_outcome_name(outcome); }
+};
+
 /// A row and its energy error in joules.
 struct WorstRow {
     std::int32_t row;
@@ -286,6 +294,11 @@ public:
 #endif
         return detail::check(status);
     }
+    /// Frozen friction as ODE's and Bullet's Dantzig solvers have it: bounds at the frictionless normal impulses.
+    Result freeze_friction(Problem &problem)
+    {
+        return detail::check(mlcp_solver_freeze_friction(get(), problem.get()));
+    }
     Result get_report(Report &out) const { return detail::check(mlcp_solver_get_report(get(), &out)); }
     Result get_w(Out out_w) const { return detail::check(mlcp_solver_get_w(get(), out_w.data(), out_w.size())); }
     Result get_row_errors(Out out) const
@@ -301,6 +314,11 @@ public:
     Result get_history(std::size_t index, Iteration &out) const
     {
         return detail::check(mlcp_solver_get_history(get(), index, &out));
+    }
+    std::size_t stages_len() const noexcept { return mlcp_solver_stages_len(get()); }
+    Result get_stage(std::size_t index, Stage &out) const
+    {
+        return detail::check(mlcp_solver_get_stage(get(), index, &out));
     }
 
 #ifndef MLCP_NO_EXCEPTIONS
@@ -342,6 +360,14 @@ public:
             get_history(i, records[i]);
         }
         return records;
+    }
+    std::vector<Stage> stages() const
+    {
+        std::vector<Stage> stages(stages_len());
+        for (std::size_t i = 0; i < stages.size(); i++) {
+            get_stage(i, stages[i]);
+        }
+        return stages;
     }
 #endif
 

@@ -188,17 +188,14 @@ static inline double mlcp_error_duality_gap_row(double x, double w, double lo, d
 /* Radius of the disc that holds the tangent impulses: mu max(x_n, 0), and 0 for an open contact however rough. */
 static inline double mlcp_error_disc_radius(double mu, double x_n) { return x_n > 0.0 && mu > 0.0 ? mu * x_n : 0.0; }
 
-/* x - P(x - w/a), P the projection onto the disc: how far x is from where it should go. */
-static inline void mlcp_error_disc_way(double a, const double x[2], const double w[2], double radius, double out_way[2])
+/* x - P(x - w/a), P the projection onto the disc: how far x is from where it should go. 0: P does not act, it is w/a. */
+static inline int mlcp_error_disc_way(double a, const double x[2], const double w[2], double radius, double out_way[2])
 {
-    const double step[2] = {w[0] / a, w[1] / a};
-    double aim[2] = {x[0] - step[0], x[1] - step[1]};
-    double size = hypot(aim[0], aim[1]), nearest[2];
+    double aim[2] = {x[0] - w[0] / a, x[1] - w[1] / a};
+    double size = hypot(aim[0], aim[1]), nearest;
     int i;
     if (size <= radius) {
-        out_way[0] = step[0];
-        out_way[1] = step[1];
-        return;
+        return 0;
     }
     if (size > DBL_MAX) { /* too long for its length to be a number */
         for (i = 0; i < 2; i++) {
@@ -207,10 +204,11 @@ static inline void mlcp_error_disc_way(double a, const double x[2], const double
         size = hypot(aim[0], aim[1]);
     }
     for (i = 0; i < 2; i++) {
-        nearest[i] = radius * (aim[i] / size);
-        MLCP_ERROR_ROUND(nearest[i]);
-        out_way[i] = x[i] - nearest[i];
+        nearest = radius * (aim[i] / size);
+        MLCP_ERROR_ROUND(nearest);
+        out_way[i] = mlcp_error_max(mlcp_error_min(x[i] - nearest, DBL_MAX), -DBL_MAX); /* inf * 0 would be NaN */
     }
+    return 1;
 }
 
 /* Are these numbers tangent rows? diagonal finite and > 0; x, w finite; radius >= 0, +inf allowed. 1: yes. */
@@ -231,12 +229,16 @@ static inline double mlcp_error_energy_disc(const double diagonal[2], const doub
     if (!mlcp_error_disc_is_valid(diagonal, x, w, radius)) {
         return MLCP_ERROR_INVALID;
     }
-    mlcp_error_disc_way(a, x, w, mlcp_error_bound(radius), way);
-    p = way[0] * way[0];
-    q = way[1] * way[1];
-    MLCP_ERROR_ROUND(p);
-    MLCP_ERROR_ROUND(q);
-    return 0.5 * a * (p + q);
+    if (mlcp_error_disc_way(a, x, w, mlcp_error_bound(radius), way)) {
+        p = 0.5 * a * way[0] * way[0];
+        q = 0.5 * a * way[1] * way[1];
+        MLCP_ERROR_ROUND(p);
+        MLCP_ERROR_ROUND(q);
+    } else {
+        p = 0.5 * w[0] * w[0] / a;
+        q = 0.5 * w[1] * w[1] / a;
+    }
+    return p + q;
 }
 
 /* Natural residual of the two rows, |x - P(x - w)|: N s or m/s, whichever is less. MLCP_ERROR_INVALID for bad numbers. */
@@ -247,8 +249,7 @@ static inline double mlcp_error_natural_disc(const double x[2], const double w[2
     if (!mlcp_error_disc_is_valid(one, x, w, radius)) {
         return MLCP_ERROR_INVALID;
     }
-    mlcp_error_disc_way(1.0, x, w, mlcp_error_bound(radius), way);
-    return hypot(way[0], way[1]);
+    return mlcp_error_disc_way(1.0, x, w, mlcp_error_bound(radius), way) ? hypot(way[0], way[1]) : hypot(w[0], w[1]);
 }
 
 /* ---- All rows. The same code for double and float arrays, so it is written once, as a macro. ---- */

@@ -1,12 +1,14 @@
 //! The one iteration loop of the crate.
 //!
-//! [`Engine`] holds a solver and everything a solve needs from one step to the next. It counts, times, measures, keeps
+//! [`Engine`] holds solvers and everything a solve needs from one step to the next. It counts, times, measures, keeps
 //! the best iterate, calls the observer, applies the stop rules in one order (caller, tolerance, stall, time,
-//! iterations) and writes the report. A solver cannot declare itself converged: the measure does.
+//! iterations) and writes the report. A solver cannot declare itself converged: the measure does. Which solvers run,
+//! and in which order, is the [`Plan`].
 
-use crate::error::{refill, Error, Result, Status};
+use crate::error::{refill, reserve, Error, Result, Status};
 use crate::metrics::{Measure, Point};
-use crate::monitor::{Iteration, Monitor, Outcome, Report};
+use crate::monitor::{Iteration, Monitor, Outcome, Report, StageReport};
+use crate::plan::{Plan, Stage, MAX_STAGES};
 use crate::problem::Problem;
 use crate::settings::{Choice, Settings, SolverKind};
 use crate::solvers::{build, damped, Progress, Solver, State};
@@ -14,6 +16,8 @@ use crate::Budget;
 
 /// Friction bounds move on when the error under the old ones is below this share of the tolerance.
 const FROZEN_SHARE: f64 = 0.1;
+/// Errors of two solvers that differ by no more than this fraction are the same.
+const AGREE: f64 = 0.01;
 
 /// What an observer sees of an iteration.
 pub struct Observation<'a> {
@@ -27,7 +31,9 @@ pub struct Observation<'a> {
 
 /// Can this kind of solver treat this problem? If not, why?
 pub fn supports(kind: SolverKind, problem: &Problem) -> Result<()> {
-    accepts(&*build(kind), kind, problem)
+    let plan = Plan::new(problem, &Settings { solver: kind, ..Settings::default() });
+    let mut solvers = plan.stages().iter().filter_map(|stage| Some((build(stage.solver)?, stage.solver)));
+    solvers.try_for_each(|(solver, kind)| accepts(&*solver, kind, problem))
 }
 
 /// Friction cones are refused here, for all solvers that do not know them; the rest is the solver's own affair.
@@ -44,18 +50,15 @@ fn accepts(solver: &dyn Solver, kind: SolverKind, problem: &Problem) -> Result<(
 /// Called once per iteration; true stops the solve.
 pub type Observer<'a> = &'a mut dyn FnMut(&Observation<'_>) -> bool;
 
-/// A solver with its memory, monitor and last result. Serves one solve at a time.
+/// Solvers with their memory, a monitor and the last result. Serves one solve at a time.
 pub struct Engine {
     settings: Settings,
-    solver: Box<dyn Solver>,
-    state: State,
-    monitor: Monitor,
-    /// Bounds at the iterate last measured.
-    lo: Vec<f64>,
-    hi: Vec<f64>,
+    /// The solvers used so far.
+    solvers: Vec<(SolverKind, Box<dyn Solver>)>,
+    work: Work,
     /// Energy error of every row at the returned x.
     row_errors: Vec<f64>,
-    scratch: Vec<f64>,
+    stages: Vec<StageReport>,
     report: Report,
 }
 
@@ -65,13 +68,10 @@ impl Engine {
         settings.validate()?;
         Ok(Engine {
             settings,
-            solver: build(settings.solver),
-            state: State::default(),
-            monitor: Monitor::default(),
-            lo: Vec::new(),
-            hi: Vec::new(),
+            solvers: Vec::new(),
+            work: Work::default(),
             row_errors: Vec::new(),
-            scratch: Vec::new(),
+            stages: Vec::new(),
             report: Report::empty(settings.solver),
         })
     }
@@ -80,7 +80,7 @@ impl Engine {
     pub fn set_settings(&mut self, settings: Settings) -> Result<()> {
         settings.validate()?;
         if settings.solver != self.settings.solver {
-            self.solver = build(settings.solver);
+            self.solvers.clear();
         }
         self.settings = settings;
         Ok(())
@@ -96,19 +96,24 @@ impl Engine {
         &self.report
     }
 
+    /// What each stage of the last solve did; empty when the start was good enough.
+    pub fn stages(&self) -> &[StageReport] {
+        &self.stages
+    }
+
     /// The last solve's history.
     pub fn history(&self) -> &[Iteration] {
-        self.monitor.history()
+        self.work.monitor.history()
     }
 
     /// The last solve's impulses.
     pub fn x(&self) -> &[f64] {
-        &self.state.x
+        &self.work.state.x
     }
 
     /// The last solve's velocities, `A x + b`.
     pub fn w(&self) -> &[f64] {
-        &self.state.w
+        &self.work.state.w
     }
 
     /// Energy error of every row of the last solve, in joules.
@@ -122,26 +127,34 @@ impl Engine {
         &mut self,
         problem: &Problem,
         start: Option<&[f64]>,
-        mut observer: Option<Observer<'_>>,
+        observer: Option<Observer<'_>>,
     ) -> Result<&Report> {
         let budget = Budget::start(self.settings.time_limit);
-        self.check(problem, start)?;
+        let plan = Plan::new(problem, &self.settings);
+        self.check(problem, &plan, start)?;
+        let judge = if problem.has_energy() { Measure::Energy } else { Measure::Natural };
         let mut report = Report {
             friction: problem.friction().mode(),
             rows: problem.len(),
-            judge: if problem.has_energy() { Measure::Energy } else { Measure::Natural },
+            judge,
             ..Report::empty(self.settings.solver)
         };
-        report.energy_scale = self.begin(problem, start, report.judge)?;
-        report.initial_energy_error = self.monitor.energy();
+        self.reserve(problem, &plan)?;
+        let scale = self.work.begin(problem, judge, &self.settings)?;
+        report.energy_scale = scale;
         let tolerance = self.tolerance(&report);
-        let (outcome, iterations) = self.iterate(problem, &budget, tolerance, &mut report, &mut observer)?;
-        self.monitor.close();
+        self.work.place(problem, start.filter(|_| scale > self.floor(judge)), &self.settings)?;
+        report.initial_energy_error = self.work.monitor.energy();
+        let mut run =
+            Run { budget, tolerance, observer, solver: self.settings.solver, iteration: 0, friction_updates: 0 };
+        let outcome = self.iterate(problem, &plan, &mut run, &mut report)?;
+        report.iterations = run.iteration;
+        report.friction_updates = run.friction_updates;
+        self.work.monitor.close();
         self.finish(problem, &mut report)?;
-        report.iterations = iterations;
-        report.seconds = budget.seconds();
+        report.seconds = run.budget.seconds();
         // The returned x was measured afresh; only that decides on "converged".
-        let judged = if report.judge == Measure::Energy { report.energy_error } else { report.natural };
+        let judged = if judge == Measure::Energy { report.energy_error } else { report.natural };
         let solved = judged <= tolerance;
         report.outcome = match outcome {
             Outcome::Stopped => Outcome::Stopped,
@@ -153,11 +166,25 @@ impl Engine {
         Ok(&self.report)
     }
 
-    /// Refuse a call that cannot be answered, before anything changes.
-    fn check(&self, problem: &Problem, start: Option<&[f64]>) -> Result<()> {
+    /// Freeze friction as ODE's and Bullet's Dantzig solvers do: solve with every friction row at zero, then evaluate the
+    /// bounds at the normal impulses found. The problem's friction mode must be frozen. On an error it stays as it was.
+    pub fn freeze_friction(&mut self, problem: &mut Problem) -> Result<&Report> {
+        problem.release_friction()?;
+        if let Err(error) = self.solve(problem, None, None) {
+            problem.restore_friction();
+            return Err(error);
+        }
+        problem.set_frozen_normals(&self.work.state.x)?;
+        Ok(&self.report)
+    }
+
+    /// Refuse a call that cannot be answered, before anything changes but the list of solvers.
+    fn check(&mut self, problem: &Problem, plan: &Plan, start: Option<&[f64]>) -> Result<()> {
         let n = problem.len();
         problem.check_ready()?;
-        accepts(&*self.solver, self.settings.solver, problem)?;
+        for stage in plan.stages() {
+            accepts(self.solver(stage.solver)?, stage.solver, problem)?;
+        }
         if self.settings.choice == Choice::Best(Measure::EnergyExactMass) {
             return Err(Error::new(
                 Status::Unsupported,
@@ -181,172 +208,116 @@ impl Engine {
         Ok(())
     }
 
-    /// Take memory, go to the starting point and measure it. Returns the error at x = clamp(0).
-    fn begin(&mut self, problem: &Problem, start: Option<&[f64]>, judge: Measure) -> Result<f64> {
-        let State { x, w, lo, hi, .. } = &mut self.state;
-        for v in [x, w, lo, hi, &mut self.lo, &mut self.hi, &mut self.row_errors] {
-            refill(v, problem.len(), 0.0)?;
-        }
-        self.monitor.start(problem.len(), judge, &self.settings)?;
-        self.solver.reserve(problem)?;
-        self.state.change = 0.0;
-        self.state.set_changes = 0;
-        self.settle(problem)?;
-        let scale = judge.total(&point(problem, &self.state, &self.lo, &self.hi));
-        if let Some(start) = start {
-            self.state.x.copy_from_slice(start);
-            self.settle(problem)?;
-        }
-        self.measure(problem, 0)?;
-        Ok(if scale.is_nan() { f64::INFINITY } else { scale })
+    /// The solver of this kind, built when it is first asked for.
+    fn solver(&mut self, kind: SolverKind) -> Result<&mut dyn Solver> {
+        let at = match self.solvers.iter().position(|(k, _)| *k == kind) {
+            Some(at) => at,
+            None => {
+                let solver = build(kind).ok_or_else(|| {
+                    Error::new(Status::Internal, format_args!("{} is no stage of a plan", kind.name()))
+                })?;
+                reserve(&mut self.solvers, MAX_STAGES)?;
+                self.solvers.push((kind, solver));
+                self.solvers.len() - 1
+            }
+        };
+        Ok(self.solvers[at].1.as_mut())
     }
 
-    /// Move x into its bounds, and find its w and the bounds there.
-    fn settle(&mut self, problem: &Problem) -> Result<()> {
-        problem.clamp(&mut self.state.x);
-        self.state.w_is_exact = true;
-        problem.bounds_at(&self.state.x, &mut self.lo, &mut self.hi);
-        problem.multiply(&self.state.x, &mut self.state.w, &mut self.scratch)
+    /// Take all memory that the plan may need, so that a later, smaller problem finds it.
+    fn reserve(&mut self, problem: &Problem, plan: &Plan) -> Result<()> {
+        for stage in plan.stages() {
+            self.solver(stage.solver)?.reserve(problem)?;
+        }
+        refill(&mut self.row_errors, problem.len(), 0.0)?;
+        self.stages.clear();
+        reserve(&mut self.stages, MAX_STAGES)
     }
 
-    /// The loop.
-    fn iterate(
-        &mut self,
-        problem: &Problem,
-        budget: &Budget,
-        tolerance: f64,
-        report: &mut Report,
-        observer: &mut Option<Observer<'_>>,
-    ) -> Result<(Outcome, usize)> {
-        let (most, interval) = (self.settings.iterations(), self.settings.interval());
-        let moves_bounds = problem.has_live_bounds() && !self.solver.follows_friction(problem);
-        // Between measurements a look at the clock may cost as much as a small sweep.
-        let always_timed = self.settings.time_limit > 0.0 || observer.is_some();
-        let mut seconds = 0.0;
-        let mut progress = Progress::Continue;
-        let mut iteration = 0;
-        // The starting point has been.
-        let mut measured = true;
-        loop {
-            if measured || always_timed {
-                seconds = budget.seconds();
+    /// Stage by stage, each from the best iterate so far, until one meets the tolerance.
+    fn iterate(&mut self, problem: &Problem, plan: &Plan, run: &mut Run<'_>, report: &mut Report) -> Result<Outcome> {
+        if let Some(outcome) = self.work.close(problem, run, true, &self.settings)? {
+            return Ok(outcome);
+        }
+        let mut last = Outcome::None;
+        for (k, stage) in plan.stages().iter().enumerate() {
+            if k > 0 {
+                self.work.return_to_best(problem)?;
             }
-            let State { change, set_changes, .. } = self.state;
-            let record = self.monitor.record(iteration, measured, change, set_changes, seconds);
-            if let Some(observer) = observer {
-                if observer(&Observation { record, x: &self.state.x, w: &self.state.w }) {
-                    if !measured {
-                        self.measure(problem, iteration)?;
-                    }
-                    return Ok((Outcome::Stopped, iteration));
-                }
+            let before = self.work.monitor.energy();
+            let (iteration, seconds) = (run.iteration, run.budget.seconds());
+            run.solver = stage.solver;
+            let Some((_, solver)) = self.solvers.iter_mut().find(|(kind, _)| *kind == stage.solver) else { continue };
+            let outcome = self.work.run(solver.as_mut(), stage, problem, run, &self.settings)?;
+            self.stages.push(StageReport {
+                solver: stage.solver,
+                reason: stage.reason,
+                outcome,
+                iterations: run.iteration - iteration,
+                seconds: run.budget.seconds() - seconds,
+                initial_energy_error: before,
+                energy_error: self.work.monitor.least_energy(),
+            });
+            report.stages += 1;
+            if self.work.monitor.best_iteration() > iteration {
+                report.best_solver = stage.solver;
             }
-            if measured && self.monitor.energy() <= tolerance {
-                return Ok((Outcome::Converged, iteration));
+            let spent = run.iteration >= self.settings.iterations(SolverKind::Auto);
+            if spent || matches!(outcome, Outcome::Converged | Outcome::Stopped | Outcome::TimeLimit) {
+                return Ok(outcome);
             }
-            // While the driver moves bounds, the error under the moving ones says nothing about the solver's progress.
-            let stalled = measured && !moves_bounds && self.monitor.is_stalled(&self.settings);
-            if progress == Progress::Stalled || stalled {
-                return Ok((Outcome::Stalled, iteration));
+            // Two methods that rest at the same error have found the least there is.
+            let found = self.work.monitor.least_energy();
+            if outcome == Outcome::Stalled && last == Outcome::Stalled && (found - before).abs() <= AGREE * before {
+                break;
             }
-            if progress == Progress::Ray {
-                return Ok((Outcome::Ray, iteration));
-            }
-            if progress == Progress::OutOfTime || budget.spent() {
-                if !measured {
-                    self.measure(problem, iteration)?;
-                }
-                return Ok((Outcome::TimeLimit, iteration));
-            }
-            if iteration == most {
-                return Ok((Outcome::IterationLimit, iteration));
-            }
-            if iteration == 0 {
-                problem.bounds_at(&self.state.x, &mut self.state.lo, &mut self.state.hi);
-                self.solver.start(problem, &mut self.state, &self.settings)?;
-            }
-            progress = self.solver.step(problem, &mut self.state, budget)?;
-            iteration += usize::from(progress != Progress::OutOfTime);
-            // A sweep that changed less than the tolerance may have arrived: look before the interval is over.
-            let arrived = self.state.change <= tolerance;
-            let due = iteration % interval == 0 || iteration == most;
-            measured = due || arrived || progress != Progress::Continue;
-            if measured {
-                self.measure(problem, iteration)?;
-            }
-            if moves_bounds && measured && progress != Progress::OutOfTime {
-                let solved = report.judge.total(&self.frozen_point(problem)) <= FROZEN_SHARE * tolerance;
-                if (solved || progress == Progress::Stalled) && self.move_bounds(problem) {
-                    report.friction_updates += 1;
-                    self.solver.start(problem, &mut self.state, &self.settings)?;
-                    progress = Progress::Continue;
-                }
+            // A ray says more than a later stage's stall.
+            if last != Outcome::Ray {
+                last = outcome;
             }
         }
+        Ok(last)
     }
 
-    /// The iterate under the bounds the solver works with.
-    fn frozen_point<'a>(&'a self, problem: &'a Problem) -> Point<'a> {
-        point(problem, &self.state, &self.state.lo, &self.state.hi)
-    }
-
-    /// Give the solver the friction bounds at the current x. False if it had them already.
-    fn move_bounds(&mut self, problem: &Problem) -> bool {
-        let mut moved = false;
-        for i in 0..self.state.x.len() {
-            let (lo, hi) = problem.bounds_of(i, &self.state.x);
-            moved |= lo != self.state.lo[i] || hi != self.state.hi[i];
-            (self.state.lo[i], self.state.hi[i]) = (damped(self.state.lo[i], lo), damped(self.state.hi[i], hi));
+    /// The error that counts as solved, whatever the problem's scale.
+    fn floor(&self, judge: Measure) -> f64 {
+        if judge == Measure::Energy {
+            self.settings.energy_tolerance
+        } else {
+            self.settings.residual_tolerance
         }
-        moved
-    }
-
-    /// Measure the iterate: exact w, bounds there, best iterate.
-    fn measure(&mut self, problem: &Problem, iteration: usize) -> Result<()> {
-        if !self.state.w_is_exact {
-            problem.multiply(&self.state.x, &mut self.state.w, &mut self.scratch)?;
-            self.state.w_is_exact = true;
-        }
-        if problem.has_live_bounds() {
-            problem.bounds_at(&self.state.x, &mut self.lo, &mut self.hi);
-        }
-        let Engine { state, lo, hi, monitor, settings, .. } = self;
-        monitor.measured(iteration, &point(problem, state, lo, hi), settings);
-        Ok(())
     }
 
     /// The error that counts as solved. A scale that overflowed says nothing.
     fn tolerance(&self, report: &Report) -> f64 {
-        if report.judge != Measure::Energy {
-            return self.settings.residual_tolerance;
-        }
         let relative = self.settings.relative_tolerance * report.energy_scale;
-        self.settings.energy_tolerance.max(if relative.is_finite() { relative } else { 0.0 })
+        let scaled = report.judge == Measure::Energy && relative.is_finite();
+        self.floor(report.judge).max(if scaled { relative } else { 0.0 })
     }
 
-    /// Put the chosen iterate into `state`, inside its bounds where that costs nothing, and measure it afresh.
+    /// Put the chosen iterate into place, inside its bounds where that costs nothing, and measure it afresh.
     fn finish(&mut self, problem: &Problem, report: &mut Report) -> Result<()> {
-        report.best_iteration = self.monitor.best_iteration();
-        report.measurements = self.monitor.measurements();
-        report.set_changes = self.monitor.set_changes();
-        self.state.x.copy_from_slice(self.monitor.best_x());
+        let work = &mut self.work;
+        report.best_iteration = work.monitor.best_iteration();
+        report.measurements = work.monitor.measurements();
+        report.set_changes = work.monitor.set_changes();
+        work.state.x.copy_from_slice(work.monitor.best_x());
         let mut keep_as_is = self.settings.choice == Choice::Last;
         if let Choice::Best(measure) = self.settings.choice {
             let measure = if measure == Measure::Energy { report.judge } else { measure };
-            self.settle(problem)?;
+            work.settle(problem)?;
             // Clamping may cost, where a friction bound has moved with its normal; or overflow.
-            let clamped = measure.total(&point(problem, &self.state, &self.lo, &self.hi));
-            keep_as_is = clamped.is_nan() || clamped > self.monitor.best_error();
+            let clamped = measure.total(&work.point(problem));
+            keep_as_is = clamped.is_nan() || clamped > work.monitor.best_error();
         }
         if keep_as_is {
-            self.state.x.copy_from_slice(self.monitor.best_x());
-            problem.multiply(&self.state.x, &mut self.state.w, &mut self.scratch)?;
-            problem.bounds_at(&self.state.x, &mut self.lo, &mut self.hi);
+            work.state.x.copy_from_slice(work.monitor.best_x());
+            problem.multiply(&work.state.x, &mut work.state.w, &mut work.scratch)?;
+            problem.bounds_at(&work.state.x, &mut work.lo, &mut work.hi);
         }
-        let Engine { state, lo, hi, row_errors, .. } = self;
-        let at = point(problem, state, lo, hi);
+        let at = work.point(problem);
         report.set_errors(&at);
-        at.rows(report.judge, row_errors);
+        at.rows(report.judge, &mut self.row_errors);
         Ok(())
     }
 
@@ -375,6 +346,192 @@ impl Engine {
     /// Which solver this is.
     pub fn kind(&self) -> SolverKind {
         self.settings.solver
+    }
+}
+
+/// What the stages of one solve share.
+struct Run<'a> {
+    budget: Budget,
+    tolerance: f64,
+    observer: Option<Observer<'a>>,
+    /// The solver at work.
+    solver: SolverKind,
+    /// Iterations done by all stages.
+    iteration: usize,
+    /// How often coupled friction bounds were moved.
+    friction_updates: usize,
+}
+
+/// The iterate, the bounds where it was last measured, and the monitor.
+#[derive(Default)]
+struct Work {
+    state: State,
+    lo: Vec<f64>,
+    hi: Vec<f64>,
+    monitor: Monitor,
+    scratch: Vec<f64>,
+}
+
+impl Work {
+    /// Go to x = clamp(0). Returns the error there, which is the problem's own scale.
+    fn begin(&mut self, problem: &Problem, judge: Measure, settings: &Settings) -> Result<f64> {
+        let State { x, w, lo, hi, .. } = &mut self.state;
+        for v in [x, w, lo, hi, &mut self.lo, &mut self.hi] {
+            refill(v, problem.len(), 0.0)?;
+        }
+        self.monitor.start(problem.len(), judge, settings)?;
+        self.state.change = 0.0;
+        self.state.set_changes = 0;
+        self.settle(problem)?;
+        let scale = judge.total(&self.point(problem));
+        Ok(if scale.is_nan() { f64::INFINITY } else { scale })
+    }
+
+    /// Go to the start, if there is one, and measure.
+    fn place(&mut self, problem: &Problem, start: Option<&[f64]>, settings: &Settings) -> Result<()> {
+        if let Some(start) = start {
+            self.state.x.copy_from_slice(start);
+            self.settle(problem)?;
+        }
+        self.measure(problem, 0, settings)
+    }
+
+    /// Go back to the best iterate, for another solver to go on from there.
+    fn return_to_best(&mut self, problem: &Problem) -> Result<()> {
+        self.state.x.copy_from_slice(self.monitor.best_x());
+        self.monitor.begin_stage();
+        self.settle(problem)
+    }
+
+    /// Move x into its bounds, and find its w and the bounds there.
+    fn settle(&mut self, problem: &Problem) -> Result<()> {
+        problem.clamp(&mut self.state.x);
+        self.state.w_is_exact = true;
+        problem.bounds_at(&self.state.x, &mut self.lo, &mut self.hi);
+        problem.multiply(&self.state.x, &mut self.state.w, &mut self.scratch)
+    }
+
+    /// The loop: one solver, from the iterate it finds.
+    fn run(
+        &mut self,
+        solver: &mut dyn Solver,
+        stage: &Stage,
+        problem: &Problem,
+        run: &mut Run<'_>,
+        settings: &Settings,
+    ) -> Result<Outcome> {
+        let most = settings.iterations(SolverKind::Auto).min(run.iteration.saturating_add(stage.iterations));
+        let (interval, window) = (settings.interval(stage.solver), settings.stall_window(stage.solver));
+        let moves_bounds = problem.has_live_bounds() && !solver.follows_friction(problem);
+        problem.bounds_at(&self.state.x, &mut self.state.lo, &mut self.state.hi);
+        let mut begun = false;
+        loop {
+            if run.budget.spent() {
+                return Ok(Outcome::TimeLimit);
+            }
+            if !begun {
+                solver.start(problem, &mut self.state, settings)?;
+                begun = true;
+            }
+            let mut progress = solver.step(problem, &mut self.state, &run.budget)?;
+            run.iteration += usize::from(progress != Progress::OutOfTime);
+            // A sweep that changed less than the tolerance may have arrived: look before the interval is over.
+            let arrived = self.state.change <= run.tolerance;
+            let due = run.iteration % interval == 0 || run.iteration == most;
+            let mut measured = due || arrived || progress != Progress::Continue;
+            // Out of time before the interval is over: this iterate is the last, so measure it.
+            measured |= run.budget.spent();
+            if measured {
+                self.measure(problem, run.iteration, settings)?;
+            }
+            if moves_bounds && measured && progress != Progress::OutOfTime {
+                let solved = self.monitor.judge().total(&self.frozen_point(problem)) <= FROZEN_SHARE * run.tolerance;
+                if (solved || progress == Progress::Stalled) && self.move_bounds(problem) {
+                    run.friction_updates += 1;
+                    solver.start(problem, &mut self.state, settings)?;
+                    progress = Progress::Continue;
+                }
+            }
+            if let Some(outcome) = self.close(problem, run, measured, settings)? {
+                return Ok(outcome);
+            }
+            // While the driver moves bounds, the error under the moving ones says nothing about the solver's progress.
+            let stalled = measured && !moves_bounds && self.monitor.is_stalled(window);
+            match progress {
+                Progress::Stalled => return Ok(Outcome::Stalled),
+                Progress::Ray => return Ok(Outcome::Ray),
+                Progress::OutOfTime => return Ok(Outcome::TimeLimit),
+                Progress::Continue if stalled => return Ok(Outcome::Stalled),
+                Progress::Continue if run.iteration >= most => return Ok(Outcome::IterationLimit),
+                Progress::Continue => {}
+            }
+        }
+    }
+
+    /// Close an iteration: record it, show it to the observer, compare with the tolerance.
+    fn close(
+        &mut self,
+        problem: &Problem,
+        run: &mut Run<'_>,
+        measured: bool,
+        settings: &Settings,
+    ) -> Result<Option<Outcome>> {
+        // Between measurements a look at the clock may cost as much as a small sweep.
+        let timed = measured || settings.time_limit > 0.0 || run.observer.is_some();
+        let seconds = if timed { run.budget.seconds() } else { self.monitor.seconds() };
+        let record = self.monitor.record(Iteration {
+            iteration: run.iteration,
+            solver: run.solver,
+            measured,
+            change: self.state.change,
+            set_changes: self.state.set_changes,
+            seconds,
+            ..Iteration::default()
+        });
+        if let Some(observer) = &mut run.observer {
+            if observer(&Observation { record, x: &self.state.x, w: &self.state.w }) {
+                if !measured {
+                    self.measure(problem, run.iteration, settings)?;
+                }
+                return Ok(Some(Outcome::Stopped));
+            }
+        }
+        Ok((measured && self.monitor.energy() <= run.tolerance).then_some(Outcome::Converged))
+    }
+
+    /// Give the solver the friction bounds at the current x. False if it had them already.
+    fn move_bounds(&mut self, problem: &Problem) -> bool {
+        let mut moved = false;
+        for i in 0..self.state.x.len() {
+            let (lo, hi) = problem.bounds_of(i, &self.state.x);
+            moved |= lo != self.state.lo[i] || hi != self.state.hi[i];
+            (self.state.lo[i], self.state.hi[i]) = (damped(self.state.lo[i], lo), damped(self.state.hi[i], hi));
+        }
+        moved
+    }
+
+    /// Measure the iterate: exact w, bounds there, best iterate.
+    fn measure(&mut self, problem: &Problem, iteration: usize, settings: &Settings) -> Result<()> {
+        if !self.state.w_is_exact {
+            problem.multiply(&self.state.x, &mut self.state.w, &mut self.scratch)?;
+            self.state.w_is_exact = true;
+        }
+        if problem.has_live_bounds() {
+            problem.bounds_at(&self.state.x, &mut self.lo, &mut self.hi);
+        }
+        let at = point(problem, &self.state, &self.lo, &self.hi);
+        self.monitor.measured(iteration, &at, settings);
+        Ok(())
+    }
+
+    /// The iterate under the bounds where it was last measured.
+    fn point<'a>(&'a self, problem: &'a Problem) -> Point<'a> {
+        point(problem, &self.state, &self.lo, &self.hi)
+    }
+
+    /// The iterate under the bounds the solver works with.
+    fn frozen_point<'a>(&'a self, problem: &'a Problem) -> Point<'a> {
+        point(problem, &self.state, &self.state.lo, &self.state.hi)
     }
 }
 

@@ -12,12 +12,13 @@
 //! An infinite bound is absent; both infinite: a joint row; `lo = hi`: a fixed row, any `w` is right. In mechanics
 //! `A = J M⁻¹ Jᵀ + C` is symmetric positive semidefinite, usually singular, and `b` need not lie in its range.
 //! Engines that write `A x = b + w` (Bullet, ODE, DART) pass `-b`. A friction row may take its bounds from a normal
-//! row: `|x_i| <= mu_i max(x_normal, 0)`.
+//! row: `|x_i| <= mu_i max(x_normal, 0)`; or the two tangent rows of a contact share a disc of that radius, a friction cone.
 //!
 //! # The map
-//! - [`problem`]: what to solve. One operator (dense, CSR or two-body Jacobian rows), b, bounds, friction.
+//! - [`problem`]: what to solve. One operator (dense, CSR or two-body Jacobian rows), b, bounds, friction, cones.
 //! - [`metrics`]: how wrong an x is, row by row; pure functions.
 //! - [`solvers`]: one file each; a solver is `start` and `step`, and never judges itself.
+//! - [`plan`]: which solvers, in which order, and why.
 //! - [`monitor`]: records, best iterate, stop rules, history.
 //! - [`driver`]: the one iteration loop.
 //! - [`linalg`]: factorisations; knows no complementarity.
@@ -25,7 +26,7 @@
 //! - `dataset`: recordings and problem files in HDF5 (feature `dataset`, on by default).
 //! - [`ffi`]: the C ABI; the only place with `unsafe`.
 //!
-//! Uses point one way: `linalg ← problem ← metrics ← monitor ← driver ← ffi`, `problem ← solvers ← driver`,
+//! Uses point one way: `linalg ← problem ← metrics ← plan ← monitor ← driver ← ffi`, `problem ← solvers ← driver`,
 //! `metrics ← multibody ← dataset ← ffi`.
 //! `tests/architecture.rs` holds them to it.
 
@@ -41,6 +42,7 @@ pub mod linalg;
 pub mod metrics;
 pub mod monitor;
 pub mod multibody;
+pub mod plan;
 pub mod problem;
 pub mod solvers;
 

@@ -2,6 +2,7 @@
 
 use crate::error::{refill, reserve, Result};
 use crate::metrics::{Measure, Point};
+use crate::plan::Reason;
 use crate::problem::FrictionMode;
 use crate::settings::{Choice, Settings, SolverKind};
 
@@ -47,6 +48,8 @@ impl Outcome {
 pub struct Iteration {
     /// 0 is the starting point.
     pub iteration: usize,
+    /// The solver at work; that of the settings at the starting point.
+    pub solver: SolverKind,
     /// Was the error measured at this iterate? If not, the errors are those of the last one that was.
     pub measured: bool,
     /// Energy error in joules; the natural residual where a row has no energy.
@@ -68,8 +71,12 @@ pub struct Iteration {
 pub struct Report {
     /// How it ended.
     pub outcome: Outcome,
-    /// Which solver ran.
+    /// Which solver was asked for.
     pub solver: SolverKind,
+    /// Which solver found the returned x; the one asked for if that is the starting point.
+    pub best_solver: SolverKind,
+    /// How many solvers ran, one after the other.
+    pub stages: usize,
     /// How friction bounds were read.
     pub friction: FrictionMode,
     /// Which measure decided on convergence: energy, or the natural residual where a row has no energy.
@@ -106,12 +113,33 @@ pub struct Report {
     pub duality_gap: f64,
 }
 
+/// What one stage of a solve did.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StageReport {
+    /// Which solver ran.
+    pub solver: SolverKind,
+    /// Why it was in the plan.
+    pub reason: Reason,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Iterations it took.
+    pub iterations: usize,
+    /// Seconds it took.
+    pub seconds: f64,
+    /// Energy error it began at; the natural residual where a row has no energy.
+    pub initial_energy_error: f64,
+    /// Least such error it found itself.
+    pub energy_error: f64,
+}
+
 impl Report {
     /// The report of a solver that has not run.
     pub fn empty(solver: SolverKind) -> Self {
         Report {
             outcome: Outcome::None,
             solver,
+            best_solver: solver,
+            stages: 0,
             friction: FrictionMode::Coupled,
             judge: Measure::Energy,
             friction_updates: 0,
@@ -249,18 +277,11 @@ impl Monitor {
         (self.last.energy_error, self.last.error) = (energy, error);
     }
 
-    /// Close an iteration: the record for observers and history.
-    pub fn record(
-        &mut self,
-        iteration: usize,
-        measured: bool,
-        change: f64,
-        set_changes: usize,
-        seconds: f64,
-    ) -> Iteration {
-        self.set_changes += set_changes;
-        self.last =
-            Iteration { iteration, measured, change, set_changes, seconds, best_error: self.best_error, ..self.last };
+    /// Close an iteration: complete its record, for observers and the history, with the errors last measured.
+    pub fn record(&mut self, record: Iteration) -> Iteration {
+        self.set_changes += record.set_changes;
+        let Iteration { energy_error, error, .. } = self.last;
+        self.last = Iteration { energy_error, error, best_error: self.best_error, ..record };
         self.history.push(self.last);
         self.last
     }
@@ -271,8 +292,30 @@ impl Monitor {
     }
 
     /// Has the energy error stood still for a whole window?
-    pub fn is_stalled(&self, settings: &Settings) -> bool {
-        self.window >= settings.stall_window()
+    pub fn is_stalled(&self, window: usize) -> bool {
+        self.window >= window
+    }
+
+    /// Another solver begins: it gets a stall window of its own.
+    pub fn begin_stage(&mut self) {
+        self.window = 0;
+        self.window_energy = f64::INFINITY;
+        self.least_energy = f64::INFINITY;
+    }
+
+    /// Least energy error that the solver at work has found.
+    pub fn least_energy(&self) -> f64 {
+        self.least_energy
+    }
+
+    /// Which measure decides on convergence.
+    pub fn judge(&self) -> Measure {
+        self.judge
+    }
+
+    /// Seconds at the last record.
+    pub fn seconds(&self) -> f64 {
+        self.last.seconds
     }
 
     /// Energy error of the iterate that would be returned now.

@@ -4,10 +4,13 @@ use crate::error::{Error, Result, Status};
 use crate::metrics::Measure;
 use std::ffi::CStr;
 
-/// The solvers. Numbers are part of the ABI; 0 is kept for an automatic choice.
+/// The solvers. Numbers are part of the ABI.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SolverKind {
+    /// The solvers that suit the problem, one after the other, until one has solved it; the default.
+    #[default]
+    Auto = 0,
     /// Block principal pivoting (Judice & Pires 1994) with an adaptive proximal term: exact, for symmetric A.
     Bpp = 1,
     /// Projected Gauss-Seidel, with relaxation: projected SOR.
@@ -65,7 +68,8 @@ struct Profile {
 
 /// One line per solver, in the order of [`SolverKind::ALL`].
 #[rustfmt::skip]
-const PROFILES: [Profile; 19] = [
+const PROFILES: [Profile; 20] = [
+    Profile { kind: SolverKind::Auto, name: c"auto", iterations: usize::MAX, interval: 1, stall: 100 },
     Profile { kind: SolverKind::Bpp, name: c"bpp", iterations: 200, interval: 1, stall: 100 },
     Profile { kind: SolverKind::Pgs, name: c"pgs", iterations: 1000, interval: 32, stall: 8 },
     Profile { kind: SolverKind::Dantzig, name: c"dantzig", iterations: 20_000, interval: 16, stall: 1000 },
@@ -80,7 +84,7 @@ const PROFILES: [Profile; 19] = [
     Profile { kind: SolverKind::Nncg, name: c"nncg", iterations: 1000, interval: 16, stall: 16 },
     Profile { kind: SolverKind::GpMinres, name: c"gp-minres", iterations: 1000, interval: 1, stall: 50 },
     Profile { kind: SolverKind::PgsSm, name: c"pgs-sm", iterations: 1000, interval: 1, stall: 50 },
-    Profile { kind: SolverKind::InteriorPoint, name: c"ipm", iterations: 400, interval: 1, stall: 20 },
+    Profile { kind: SolverKind::InteriorPoint, name: c"ipm", iterations: 400, interval: 1, stall: 200 },
     Profile { kind: SolverKind::ProxNewton, name: c"prox-newton", iterations: 200, interval: 1, stall: 100 },
     Profile { kind: SolverKind::Prox, name: c"prox", iterations: 4000, interval: 32, stall: 8 },
     Profile { kind: SolverKind::ProxGs, name: c"prox-gs", iterations: 1000, interval: 32, stall: 8 },
@@ -90,7 +94,7 @@ const PROFILES: [Profile; 19] = [
 impl SolverKind {
     /// Every solver.
     pub const ALL: [SolverKind; PROFILES.len()] = {
-        let mut all = [SolverKind::Bpp; PROFILES.len()];
+        let mut all = [SolverKind::Auto; PROFILES.len()];
         let mut k = 0;
         while k < all.len() {
             all[k] = PROFILES[k].kind;
@@ -112,6 +116,11 @@ impl SolverKind {
     /// The same for C.
     pub fn c_name(self) -> &'static CStr {
         self.profile().name
+    }
+
+    /// Iterations when the caller does not say.
+    pub fn default_iterations(self) -> usize {
+        self.profile().iterations
     }
 
     /// The solver with this short name.
@@ -151,7 +160,7 @@ pub struct Settings {
     pub relative_tolerance: f64,
     /// Where a row has no energy (a_ii <= 0): converged when the natural residual is at most this, in mixed units.
     pub residual_tolerance: f64,
-    /// Iterations between exact measurements; 0: the solver's default.
+    /// Sweeps between exact measurements; 0: the solver's default. Solvers that measure for free do so always.
     pub check_interval: usize,
     /// Stalled when this many measurements in a row did not lower the energy error by `stall_decrease`;
     /// 0: the solver's default.
@@ -167,7 +176,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Settings {
-            solver: SolverKind::Bpp,
+            solver: SolverKind::Auto,
             choice: Choice::Best(Measure::Energy),
             max_iterations: 0,
             time_limit: 0.0,
@@ -204,30 +213,30 @@ impl Settings {
         range("relaxation", self.relaxation, open, "in (0, 2)")
     }
 
-    /// The iteration budget in force.
-    pub fn iterations(&self) -> usize {
-        if self.max_iterations == 0 {
-            self.solver.profile().iterations
-        } else {
-            self.max_iterations
-        }
+    /// The iteration budget of a solver, or with [`SolverKind::Auto`] of all of a plan's together.
+    pub fn iterations(&self, kind: SolverKind) -> usize {
+        chosen(self.max_iterations, kind.default_iterations())
     }
 
-    /// The stall window in force.
-    pub fn stall_window(&self) -> usize {
-        if self.stall_window == 0 {
-            self.solver.profile().stall
-        } else {
-            self.stall_window
-        }
+    /// The stall window of a solver.
+    pub fn stall_window(&self, kind: SolverKind) -> usize {
+        chosen(self.stall_window, kind.profile().stall)
     }
 
-    /// The measuring interval in force.
-    pub fn interval(&self) -> usize {
-        if self.check_interval == 0 {
-            self.solver.profile().interval
-        } else {
-            self.check_interval
+    /// The measuring interval of a solver; where measuring is all but free every iterate is measured.
+    pub fn interval(&self, kind: SolverKind) -> usize {
+        match kind.profile().interval {
+            1 => 1,
+            by_default => chosen(self.check_interval, by_default),
         }
+    }
+}
+
+/// What the caller says, unless that is 0.
+fn chosen(by_caller: usize, by_default: usize) -> usize {
+    if by_caller == 0 {
+        by_default
+    } else {
+        by_caller
     }
 }

@@ -57,9 +57,9 @@ const MEASURE: Example = Example {
     ],
 };
 
-const RECORD: Example = Example { file: "06_record.c", args: &["/dev/null/no.h5"], prints: &[] };
+const RECORD: Example = Example { file: "07_record.c", args: &["/dev/null/no.h5"], prints: &[] };
 
-const REPLAY: Example = Example { file: "07_replay.c", args: &[], prints: &[] };
+const REPLAY: Example = Example { file: "08_replay.c", args: &[], prints: &[] };
 
 const CPP: Example = Example {
     file: "05_cpp.cpp",
@@ -69,6 +69,20 @@ const CPP: Example = Example {
         "in ball on plate, normal",
         "refused: b has length 3, expected 12 (invalid size)",
         "thrown: the callback had enough",
+    ],
+};
+
+const CONES: Example = Example {
+    file: "06_cones.c",
+    args: &[],
+    prints: &[
+        "mu m g h = 0.1177 N s against it",
+        // The corner of the square: 45 degrees and a root of two too much.
+        "ipm              0.1665 N s    15.000 deg off",
+        "prox             0.1177 N s     0.000 deg off",
+        "prox-gs          0.1177 N s     0.000 deg off",
+        "alart-curnier    0.1177 N s     0.000 deg off",
+        "bpp does not treat friction cones",
     ],
 };
 
@@ -190,6 +204,11 @@ fn cpp() {
     check(&CPP, &[]);
 }
 
+#[test]
+fn cones() {
+    check(&CONES, &[]);
+}
+
 /// The parts of mlcp.hpp that the example does not show: moves, views, refused calls, each measure, the getters.
 const WRAPPER: &str = r#"
 #include "mlcp.hpp"
@@ -292,6 +311,9 @@ int main()
     EXPECT(total == mlcp_error_duality_gap(2, wrong, w.data(), low.data(), high.data(), nullptr));
     REFUSED(mlcp::natural_error(wrong, w, low, std::vector<double>(3), total), MLCP_STATUS_INVALID_SIZE);
     REFUSED(mlcp::energy_error(std::vector<double>(2), wrong, w, low, high, total), MLCP_STATUS_NO_ENERGY);
+
+    REFUSED(problem.set_cones(std::vector<std::int32_t>{2, 0, 1}, std::vector<double>{0.5}), MLCP_STATUS_INVALID_INDEX);
+    OK(problem.set_cones({}, {}));
 
     /* The other forms of a problem. */
     const std::vector<std::int32_t> start = {0, 2, 4}, columns = {0, 1, 0, 1};

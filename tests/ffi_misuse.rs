@@ -62,7 +62,7 @@ fn wrong_calls_are_refused_and_change_nothing() {
 }
 
 /// Exports that cannot be called wrongly, or are tested one by one in `callbacks.rs`.
-const ELSEWHERE: [&str; 16] = [
+const ELSEWHERE: [&str; 18] = [
     "mlcp_contact_state_name",
     "mlcp_frame_destroy",
     "mlcp_recorder_destroy",
@@ -79,6 +79,8 @@ const ELSEWHERE: [&str; 16] = [
     "mlcp_solver_destroy",
     "mlcp_problem_rows",
     "mlcp_solver_history_len",
+    "mlcp_solver_stages_len",
+    "mlcp_reason_text",
 ];
 
 /// Function names declared in the header.

@@ -5,9 +5,10 @@
 mod toolchain;
 
 use mlcp::metrics::{
-    duality_gap_row, energy_row, fischer_burmeister_row, merit_row, natural_row, penalized_row, DEFAULT_LAMBDA,
+    duality_gap_row, energy_row, fischer_burmeister_row, merit_row, natural_row, penalized_row, Disc, DEFAULT_LAMBDA,
 };
 use mlcp::problem::as_bound;
+use mlcp::Measure;
 use std::collections::BTreeSet;
 use std::fs;
 use toolchain::{compile, library_dir, root, run_ok, scratch, COMPILERS};
@@ -322,6 +323,71 @@ fn error_header_gives_the_librarys_bits() {
                         total[0]
                     );
                     assert!(case != "everyday" || *name == "duality_gap" || sum.is_finite());
+                }
+            }
+        }
+    }
+}
+
+/// Reads (a1, a2, x1, x2, w1, w2, mu, x_n) per line of eight doubles, writes energy and natural residual.
+const DISC_BITS: &str = r#"
+#include "mlcp_error.h"
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    FILE *in = fopen(argc > 2 ? argv[1] : "", "rb"), *out = fopen(argc > 2 ? argv[2] : "", "wb");
+    double d[8], e[2];
+    const double nan[2] = {NAN, 0.0};
+    if (in == NULL || out == NULL) return 3;
+    while (fread(d, sizeof d, 1, in) == 1) {
+        const double radius = mlcp_error_disc_radius(d[6], d[7]);
+        e[0] = mlcp_error_energy_disc(d, d + 2, d + 4, radius);
+        e[1] = mlcp_error_natural_disc(d + 2, d + 4, radius);
+        if (fwrite(e, sizeof e, 1, out) != 1) return 3;
+        if (mlcp_error_energy_disc(d, nan, d + 4, 1.0) != MLCP_ERROR_INVALID) return 4;
+        if (mlcp_error_energy_disc(nan, d + 2, d + 4, 1.0) != MLCP_ERROR_INVALID) return 5;
+        if (mlcp_error_natural_disc(d + 2, nan, 1.0) != MLCP_ERROR_INVALID) return 6;
+        if (mlcp_error_natural_disc(d + 2, d + 4, -1.0) != MLCP_ERROR_INVALID) return 7;
+    }
+    return fclose(out) == 0 ? 0 : 3;
+}
+"#;
+
+#[test]
+fn error_header_gives_the_librarys_bits_on_friction_cones() {
+    let mut random = Lcg(11);
+    let mut lines: Vec<[f64; 8]> = Vec::new();
+    for k in 0..4000 {
+        let range = if k % 4 == 0 { (-150.0, 150.0) } else { (-3.0, 2.0) };
+        let mut line: [f64; 8] = std::array::from_fn(|_| random.spread(range.0, range.1));
+        (line[0], line[1], line[6]) = (line[0].abs(), line[1].abs(), line[6].abs());
+        match random.below(6) {
+            0 => (line[4], line[5]) = (0.0, 0.0),
+            1 => (line[2], line[3]) = (0.0, 0.0),
+            2 => line[6] = f64::INFINITY,
+            _ => {}
+        }
+        lines.push(line);
+    }
+    let (input, output, source) = (scratch("disc.in"), scratch("disc.out"), scratch("disc.c"));
+    fs::write(&input, lines.iter().flatten().flat_map(|v| v.to_ne_bytes()).collect::<Vec<u8>>()).expect("write");
+    fs::write(&source, DISC_BITS).expect("write");
+    for compiler in &COMPILERS {
+        for flags in [["-std=c99", "-O0"], ["-std=gnu11", "-O3"], ["-O3", "-march=native"]] {
+            let binary = scratch("disc");
+            compile(compiler.c, &flags, &source, &binary, &["-lm"]);
+            run_ok(binary.to_str().expect("UTF-8 path"), [&input, &output]);
+            let bytes = fs::read(&output).expect("read");
+            let found: Vec<f64> = bytes.chunks_exact(8).map(|c| f64::from_ne_bytes(c.try_into().unwrap())).collect();
+            assert_eq!(found.len(), 2 * lines.len());
+            for (line, found) in lines.iter().zip(found.chunks_exact(2)) {
+                let [a1, a2, x1, x2, w1, w2, mu, normal] = *line;
+                // A radius of 1e10 or more is infinite there, as a bound is.
+                let radius = as_bound(if normal > 0.0 { mu * normal } else { 0.0 });
+                let disc = Disc { diagonal: [a1, a2], x: [x1, x2], w: [w1, w2], radius };
+                for (found, measure) in found.iter().zip([Measure::Energy, Measure::Natural]) {
+                    let wanted = disc.error(measure);
+                    assert!(found.to_bits() == wanted.to_bits(), "{measure:?} of {disc:?}: {found:e}, not {wanted:e}");
                 }
             }
         }

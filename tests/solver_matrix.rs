@@ -5,15 +5,10 @@
 
 mod common;
 
-use common::corpus::{self, CorpusProblem, Form, Friction};
+use common::corpus::{self, CorpusProblem, Form, Friction, INCONSISTENT};
 use common::scenes;
-use mlcp::metrics::{energy_row, Measure, Point};
+use mlcp::metrics::{Measure, Point};
 use mlcp::{Choice, Engine, Outcome, Problem, Report, Settings, SolverKind};
-
-/// Problems whose joint rows contradict each other, and the least relative energy error that any of ODE, OSQP, PIQP,
-/// ProxQP, Clarabel and DAQP reached on them (both: ProxQP; friction frozen at the reference).
-const INCONSISTENT: [(&str, f64); 2] =
-    [("bullet_bridge12_s060_i0_n96", 1.0e-10), ("bullet_bridge12_s150_i0_n93", 9.1e-8)];
 
 fn forms(p: &CorpusProblem) -> Vec<Form> {
     Form::ALL.into_iter().filter(|&f| f != Form::Jacobian || p.jacobian.is_some()).collect()
@@ -21,39 +16,6 @@ fn forms(p: &CorpusProblem) -> Vec<Form> {
 
 fn settings(solver: SolverKind) -> Settings {
     Settings { solver, ..Settings::default() }
-}
-
-/// Energy error of x, from the recorded matrix alone; relative to that at clamp(0).
-fn independent_relative_energy(p: &CorpusProblem, x: &[f64]) -> f64 {
-    let (mut lo, mut hi, mu) = p.friction_bounds();
-    for i in 0..p.n {
-        if let Some(f) = p.normal_of(i) {
-            let normal = p.x_ref[f].max(0.0);
-            hi[i] = if normal > 0.0 { mu[i] * normal } else { 0.0 };
-            lo[i] = -hi[i];
-        }
-    }
-    let energy = |x: &[f64]| -> f64 {
-        (0..p.n)
-            .map(|i| {
-                let entries = p.row_start[i] as usize..p.row_start[i + 1] as usize;
-                let (mut w, mut a) = (p.b[i], 0.0);
-                for k in entries {
-                    let j = p.columns[k] as usize;
-                    w += p.values[k] * x[j];
-                    a = if j == i { p.values[k] } else { a };
-                }
-                energy_row(a, x[i], w, lo[i], hi[i])
-            })
-            .sum()
-    };
-    let zero: Vec<f64> = (0..p.n).map(|i| 0f64.max(lo[i]).min(hi[i])).collect();
-    let (error, scale) = (energy(x), energy(&zero));
-    if error == 0.0 {
-        0.0
-    } else {
-        error / scale
-    }
 }
 
 #[test]
@@ -79,7 +41,7 @@ fn solves_the_corpus(solver: SolverKind) {
             let problem = p.fill(form, Friction::FrozenAtReference);
             let mut engine = Engine::new(settings(solver)).unwrap();
             let report = *engine.solve(&problem, None, None).unwrap();
-            let relative = independent_relative_energy(&p, engine.x());
+            let relative = p.relative_energy(engine.x(), Friction::FrozenAtReference);
             let about = format!(
                 "{} {form:?}: {} after {}, relative {relative:.2e}",
                 p.name,

@@ -21,6 +21,8 @@ pub enum Friction {
     Frozen,
     /// Bounds follow the iterate.
     Coupled,
+    /// Pairs of friction rows of one normal and one coefficient become exact friction cones; problems without are left out.
+    Cone,
 }
 
 /// How to hand the matrix to the library.
@@ -68,7 +70,7 @@ pub struct Replay {
     #[arg(long, value_name = "GLOB", default_value = "*")]
     problem: String,
     /// Solvers, separated by commas, or all
-    #[arg(long, value_name = "NAME,…", default_value = "all", help = solver_help())]
+    #[arg(long, value_name = "NAME,…", default_value = "auto", help = solver_help())]
     solver: String,
     /// How to read friction rows; without a recorded x_ref they are coupled
     #[arg(long, value_enum, default_value = "frozen")]
@@ -117,6 +119,14 @@ fn solver_help() -> String {
 
 fn known_solvers() -> String {
     SolverKind::ALL.map(SolverKind::name).join(", ")
+}
+
+/// What a chain of solvers did, such as "bpp 24, ipm 18"; empty if there was one.
+fn stages(engine: &Engine) -> String {
+    match engine.stages() {
+        [] | [_] => String::new(),
+        stages => stages.iter().map(|s| format!("{} {}", s.solver.name(), s.iterations)).collect::<Vec<_>>().join(", "),
+    }
 }
 
 /// A problem as it will be solved.
@@ -215,7 +225,7 @@ impl Replay {
             }
             let recorded = file.problem(k).map_err(|e| e.to_string())?;
             match formulations[..] {
-                [] => tasks.push(self.task(&recorded, &mut notes)?),
+                [] => tasks.extend(self.task(&recorded, &mut notes)?),
                 _ => {
                     for formulation in &formulations {
                         tasks.push(self.reformulated(&recorded, *formulation)?);
@@ -246,6 +256,9 @@ impl Replay {
                 });
             }
         }
+        if tasks.is_empty() && !notes.0.is_empty() {
+            return Err(format!("{}: no problem has a pair of friction rows to be a cone", self.file.display()));
+        }
         if tasks.is_empty() {
             let (problems, frames) = (file.problems(), file.frames());
             let among = if frames > 0 { format!("{problems} and {frames} frames") } else { problems.to_string() };
@@ -265,7 +278,7 @@ impl Replay {
         }
     }
 
-    fn task(&self, recorded: &Recorded, notes: &mut Notes) -> Result<Task, String> {
+    fn task(&self, recorded: &Recorded, notes: &mut Notes) -> Result<Option<Task>, String> {
         let wanted = self.form.map(dataset::Form::from);
         if wanted.is_some_and(|wanted| wanted != recorded.form(Some(wanted))) {
             notes.add(&recorded.name, "cannot be had in that form and are solved in the recorded one");
@@ -286,14 +299,14 @@ impl Replay {
         }
         let mut problem = Problem::new();
         recorded.fill(&mut problem, wanted, mode).map_err(|e| self.in_problem(recorded, &e))?;
-        Ok(Task {
-            name: recorded.name.clone(),
-            formulation: String::new(),
-            frame: None,
-            problem,
-            start,
-            joules: recorded.joules,
-        })
+        if self.friction == Friction::Cone
+            && set_exact_cones(&mut problem).map_err(|e| self.in_problem(recorded, &e))? == 0
+        {
+            notes.add(&recorded.name, "have no pair of friction rows to be a cone and are left out");
+            return Ok(None);
+        }
+        let (name, formulation, joules) = (recorded.name.clone(), String::new(), recorded.joules);
+        Ok(Some(Task { name, formulation, frame: None, problem, start, joules }))
     }
 
     /// A recorded problem with another shape of its friction cones.
@@ -369,7 +382,8 @@ impl Replay {
                 }
                 Ok(&report) => {
                     if best.as_ref().is_none_or(|b| report.seconds < b.seconds) {
-                        best = Some(Solved { report, joules: task.joules, seconds: report.seconds, errors: None });
+                        let (seconds, stages) = (report.seconds, stages(&engine));
+                        best = Some(Solved { report, joules: task.joules, seconds, stages, errors: None });
                     }
                 }
             }

@@ -44,6 +44,8 @@ pub struct Solved {
     pub seconds: f64,
     /// The errors of Lu et al. 2013, of a frame.
     pub errors: Option<FrameErrors>,
+    /// What a chain of solvers did.
+    pub stages: String,
 }
 
 impl Solved {
@@ -132,6 +134,7 @@ impl<W: Write> Table<W> {
                 cells[7] = self.number(Some(s.report.natural));
                 cells[8] = self.number(Some(s.report.fischer_burmeister));
                 cells[9] = format!("{:.1}", 1e6 * s.seconds);
+                cells[10] = s.stages.clone();
             }
         }
         self.line(&cells)

@@ -46,7 +46,7 @@ fn assert_refused(output: &Output, words: &[&str]) {
 
 #[test]
 fn table_has_a_row_per_problem_and_solver_and_a_summary() {
-    let output = engines(&["--problem", "bullet_box1*", "--repeats", "1"]);
+    let output = engines(&["--problem", "bullet_box1*", "--repeats", "1", "--solver", "all"]);
     assert!(output.status.success(), "{}", stderr(&output));
     let text = stdout(&output);
     let header: Vec<&str> = text.lines().next().unwrap().split_whitespace().collect();
@@ -61,6 +61,19 @@ fn table_has_a_row_per_problem_and_solver_and_a_summary() {
     // bpp solves both; no solver's own word is taken for it, the row says so.
     let bpp = summary.iter().find(|l| l.starts_with("bpp")).unwrap();
     assert!(bpp.contains("2/2"), "{bpp}");
+}
+
+#[test]
+fn pairs_of_friction_rows_become_cones() {
+    let more = ["--friction", "cone", "--solver", "alart-curnier,pgs", "--repeats", "1"];
+    let output = engines(&[&["--problem", "bullet_[bc]*s00[13]*"], &more[..]].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+    let (text, said) = (stdout(&output), stderr(&output));
+    assert!(said.contains("have no pair of friction rows to be a cone and are left out"), "{said}");
+    assert!(text.contains("bullet_box1_s003_i0_n12") && !text.contains("bullet_chain5"), "{text}");
+    assert!(text.contains("pgs does not treat friction cones"), "{text}");
+    assert!(text.lines().any(|l| l.starts_with("alart-curnier") && l.contains("1/1")), "{text}");
+    assert_refused(&engines(&[&["--problem", "bullet_chain5_s001*"], &more[..]].concat()), &["no problem", "cone"]);
 }
 
 #[test]
@@ -124,7 +137,7 @@ fn forces_become_joules() {
 #[test]
 fn pictures_are_written_and_well_formed() {
     let here = folder("pictures");
-    let output = engines(&["--problem", SMALL, "--plot", here.to_str().unwrap(), "--repeats", "1"]);
+    let output = engines(&["--problem", SMALL, "--plot", here.to_str().unwrap(), "--repeats", "1", "--solver", "all"]);
     assert!(output.status.success(), "{}", stderr(&output));
     let mut names: Vec<String> =
         std::fs::read_dir(&here).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();

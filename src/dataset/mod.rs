@@ -14,7 +14,7 @@ mod source;
 
 pub use fclib::{Fclib, FclibEquations, FclibMatrix, FclibSolution};
 pub use frame::FrameSolution;
-pub use problem::{Form, JacobianRows, MatrixRows, Recorded};
+pub use problem::{EngineSolution, Form, JacobianRows, MatrixRows, Recorded};
 pub use recorder::{Recorder, RecorderCounts, RecorderOptions, WhenFull};
 
 use crate::error::{Error, Result, Status};

@@ -8,6 +8,7 @@
 //! jacobian (n, 12), bodies (n, 2; -1 the world), inverse_mass (bodies, 12), compliance (n)
 //! cones (k, 3), cone_mu (k)     rows (normal, two tangents) and coefficients of contacts with exact friction
 //! x0, x_ref, x                  the engine's warm start, a reference solution (coupled friction), a recorded solution
+//! engine_solutions/<solver>     what the engine's own solvers found, with an attribute ok
 //! frozen_normals                impulses at which friction bounds were frozen
 //! ```
 //!
@@ -57,6 +58,17 @@ pub struct MatrixRows {
     pub values: Vec<f64>,
 }
 
+/// What a solver of the engine's own found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EngineSolution {
+    /// Name of the solver.
+    pub name: String,
+    /// Did it report success?
+    pub ok: bool,
+    /// Its impulses, as they were, NaN included.
+    pub x: Vec<f64>,
+}
+
 /// One recorded problem, checked.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recorded {
@@ -88,6 +100,8 @@ pub struct Recorded {
     pub x: Option<Vec<f64>>,
     /// Impulses at which friction was frozen, if it was.
     pub frozen_normals: Option<Vec<f64>>,
+    /// What the engine's own solvers found, if recorded.
+    pub engine_solutions: Vec<EngineSolution>,
     /// Joules per unit of x·w: 1 for impulses and velocities, dt² for forces and accelerations.
     pub joules: f64,
     /// The step in seconds, if recorded.
@@ -199,6 +213,7 @@ impl Recorded {
         copy_some(&mut self.x, x);
         copy_some(&mut self.frozen_normals, Some(friction.frozen_at()).filter(|f| !f.is_empty()));
         (self.x0, self.x_ref, self.step) = (None, None, None);
+        self.engine_solutions.clear();
         (self.joules, self.units_are_forces) = (1.0, false);
     }
 
@@ -332,6 +347,7 @@ pub(super) fn read(fields: &Fields, name: &str) -> Found<Recorded> {
         x_ref: fields.optional("x_ref", n)?,
         x: fields.optional("x", n)?,
         frozen_normals: fields.optional("frozen_normals", n)?,
+        engine_solutions: engine_solutions(fields, n)?,
         joules,
         step,
         units_are_forces,
@@ -356,6 +372,16 @@ pub(super) fn read(fields: &Fields, name: &str) -> Found<Recorded> {
         recorded.fill(&mut problem, Some(form), friction).map_err(|e| in_file_terms(e.message()))?;
     }
     Ok(recorded)
+}
+
+/// What the engine's own solvers found: datasets with an attribute `ok`.
+fn engine_solutions(fields: &Fields, n: usize) -> Found<Vec<EngineSolution>> {
+    let Some(group) = fields.group("engine_solutions") else { return Ok(Vec::new()) };
+    let read = |name: String| {
+        let x = group.doubles(&name, Some(n)).map_err(|e| format!("engine_solutions/{e}"))?;
+        Ok(EngineSolution { ok: group.dataset_number(&name, "ok") == Some(1.0), x, name })
+    };
+    group.datasets()?.into_iter().map(read).collect()
 }
 
 fn read_matrix(fields: &Fields, n: usize) -> Found<MatrixRows> {

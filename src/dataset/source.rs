@@ -86,6 +86,20 @@ fn sentence(name: &str, what: &str) -> Error {
     Error::new(Status::File, format_args!("{name}: {}", words.join(" ")))
 }
 
+fn as_number(value: &AttrValue) -> Option<f64> {
+    match *value {
+        AttrValue::F64(v) => Some(v),
+        AttrValue::F32(v) => Some(f64::from(v)),
+        AttrValue::I64(v) => Some(v as f64),
+        AttrValue::I32(v) => Some(f64::from(v)),
+        AttrValue::I8(v) => Some(f64::from(v)),
+        AttrValue::U8(v) => Some(f64::from(v)),
+        AttrValue::U32(v) => Some(f64::from(v)),
+        AttrValue::U64(v) => Some(v as f64),
+        _ => None,
+    }
+}
+
 /// The members of one group.
 #[derive(Clone)]
 pub(super) struct Fields {
@@ -101,6 +115,16 @@ impl Fields {
         groups.sort_by(|a, b| a.0.cmp(&b.0));
         groups.dedup_by(|a, b| a.0 == b.0);
         Ok(groups)
+    }
+
+    /// Names of the datasets here.
+    pub fn datasets(&self) -> Found<Vec<String>> {
+        self.group.datasets().map_err(|e| format!("cannot be listed: {e}"))
+    }
+
+    /// A number attribute of a dataset, if there is one.
+    pub fn dataset_number(&self, field: &str, name: &str) -> Option<f64> {
+        as_number(&self.group.dataset(field).ok()?.attrs().ok()?.remove(name)?)
     }
 
     /// A subgroup, if there is one.
@@ -131,16 +155,10 @@ impl Fields {
 
     /// A number attribute, if there is one.
     pub fn number(&self, name: &str) -> Found<Option<f64>> {
-        Ok(match self.attribute(name)? {
-            None => None,
-            Some(AttrValue::F64(v)) => Some(v),
-            Some(AttrValue::F32(v)) => Some(f64::from(v)),
-            Some(AttrValue::I64(v)) => Some(v as f64),
-            Some(AttrValue::I32(v)) => Some(f64::from(v)),
-            Some(AttrValue::U32(v)) => Some(f64::from(v)),
-            Some(AttrValue::U64(v)) => Some(v as f64),
-            Some(_) => return Err(format!("attribute {name} is not a number")),
-        })
+        match self.attribute(name)? {
+            None => Ok(None),
+            Some(value) => as_number(&value).map(Some).ok_or_else(|| format!("attribute {name} is not a number")),
+        }
     }
 
     fn attribute(&self, name: &str) -> Found<Option<AttrValue>> {

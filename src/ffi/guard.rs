@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result, Status};
 use crate::monitor::Outcome;
+use crate::plan::Reason;
 use crate::settings::SolverKind;
 use libc::c_char;
 use std::cell::RefCell;
@@ -181,6 +182,13 @@ pub extern "C" fn mlcp_outcome_name(outcome: i32) -> *const c_char {
         _ => "unknown\0",
     };
     text.as_ptr() as *const c_char
+}
+
+/// Why a solver ran, as a sentence; "unknown" for a number that is no mlcp_reason. Static text. Any thread. Since 0.1.
+#[no_mangle]
+pub extern "C" fn mlcp_reason_text(reason: i32) -> *const c_char {
+    let reason = Reason::ALL.into_iter().find(|&r| r as i32 == reason);
+    reason.map_or(c"unknown", Reason::text).as_ptr()
 }
 
 /// Short name of an mlcp_solver_kind, such as "bpp"; "unknown" for any other number. Static text. Any thread. Since 0.1.

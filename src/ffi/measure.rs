@@ -78,8 +78,8 @@ impl Arrays<'_> {
 ///
 /// with a = diagonal[i], the diagonal of A; zero exactly at a solution; invariant to the choice of units and to row
 /// scaling. diagonal, x, w, lo, hi: n doubles each; diagonal > 0; |bound| >= 1e10 counts as infinite. out_row_errors: n
-/// doubles, or NULL. out_total: receives the sum. Returns NO_ENERGY (diagonal <= 0), INVALID_VALUE. Any thread; allocates
-/// nothing. Since 0.1.
+/// doubles, or NULL. out_total: receives the sum. It knows rows with bounds only; friction cones are measured by
+/// mlcp_problem_measure. Returns NO_ENERGY (diagonal <= 0), INVALID_VALUE. Any thread; allocates nothing. Since 0.1.
 #[no_mangle]
 pub unsafe extern "C" fn mlcp_energy_error(
     n: usize,

@@ -48,7 +48,7 @@ pub(super) unsafe fn take<'a>(problem: *mut mlcp_problem) -> Result<Exclusive<'a
 }
 
 /// Run `change` on a problem held exclusively.
-unsafe fn change(problem: *mut mlcp_problem, change: impl FnOnce(&mut Problem) -> Result<()>) -> Status {
+pub(super) unsafe fn change(problem: *mut mlcp_problem, change: impl FnOnce(&mut Problem) -> Result<()>) -> Status {
     guard(|| change(&mut unsafe { take(problem) }?.problem))
 }
 
@@ -250,7 +250,7 @@ pub unsafe extern "C" fn mlcp_problem_set_friction(
 /// rows at right angles, without bounds of their own; no row twice. mu: one per contact, >= 0, +inf allowed: the tangents
 /// are then free while the contact is closed. Replaces all earlier cones; both lengths 0 for none. Rows coupled by
 /// mlcp_problem_set_friction stay coupled and may hang on a cone's normal row, but cannot be in a cone. Both tangent rows
-/// have one error, reported on the first of them. Solved by MLCP_SOLVER_KIND_PROX, PROX_GS and ALART_CURNIER. Copied.
+/// have one error, reported on the first of them. Solved by MLCP_SOLVER_KIND_AUTO, PROX, PROX_GS and ALART_CURNIER. Copied.
 /// Returns INVALID_SIZE, INVALID_INDEX, INVALID_VALUE, INVALID_STATE (a friction row). Since 0.1.
 #[no_mangle]
 pub unsafe extern "C" fn mlcp_problem_set_cones(
@@ -263,7 +263,8 @@ pub unsafe extern "C" fn mlcp_problem_set_cones(
     unsafe { change(problem, |p| p.set_cones(slice(rows, rows_len, "rows")?, slice(mu, mu_len, "mu")?)) }
 }
 
-/// Give the normal impulses at which frozen friction bounds are evaluated, for example last step's.
+/// Give the normal impulses at which frozen friction bounds are evaluated, for example last step's;
+/// mlcp_solver_freeze_friction finds them as ODE's and Bullet's Dantzig solvers do.
 ///
 /// x: one finite double per row, of which normal rows are read. Returns INVALID_STATE if friction is coupled,
 /// INVALID_SIZE, INVALID_VALUE. Since 0.1.

@@ -2,8 +2,8 @@
 
 use super::guard::{expect_len, guard, optional, optional_ref, out, remember, slice, slice_mut};
 use super::handle::{Exclusive, Handle};
-use super::problem::{mlcp_problem, read};
-use super::types::{check_struct_size, mlcp_callback, mlcp_iteration, mlcp_report, mlcp_settings};
+use super::problem::{change, mlcp_problem, read};
+use super::types::{check_struct_size, mlcp_callback, mlcp_iteration, mlcp_report, mlcp_settings, mlcp_stage};
 use crate::driver::{supports, Engine, Observation};
 use crate::error::{Error, Result, Status};
 use crate::settings::{Settings, SolverKind};
@@ -202,6 +202,17 @@ pub unsafe extern "C" fn mlcp_solver_solve(
     })
 }
 
+/// Freeze friction as ODE's and Bullet's Dantzig solvers do: solve the problem with every friction row at zero, then
+/// evaluate the friction bounds at the normal impulses found. The next mlcp_solver_solve is then theirs.
+///
+/// problem: with friction mode MLCP_FRICTION_MODE_FROZEN, else INVALID_STATE; without friction rows nothing happens to it.
+/// Reports and stages afterwards are about the solve without friction; the callback is not called. Returns what
+/// mlcp_solver_solve may return; the problem is then as it was. Since 0.1.
+#[no_mangle]
+pub unsafe extern "C" fn mlcp_solver_freeze_friction(solver: *mut mlcp_solver, problem: *mut mlcp_problem) -> Status {
+    unsafe { change(problem, |p| take(solver)?.engine.freeze_friction(p).map(|_| ())) }
+}
+
 /// The last solve's report again.
 ///
 /// out_report: a struct initialised by mlcp_report_init. Returns INVALID_SIZE. Since 0.1.
@@ -295,6 +306,39 @@ pub unsafe extern "C" fn mlcp_solver_get_history(
             )
         })?;
         *out_iteration = mlcp_iteration::from(record);
+        Ok(())
+    })
+}
+
+/// Number of solvers that the last solve ran, one after the other; 0 for NULL or a solver in use. Since 0.1.
+#[no_mangle]
+pub unsafe extern "C" fn mlcp_solver_stages_len(solver: *const mlcp_solver) -> usize {
+    let mut len = 0;
+    guard(|| {
+        len = unsafe { take(solver) }?.engine.stages().len();
+        Ok(())
+    });
+    len
+}
+
+/// One of the solvers that the last solve ran: what, why and with which result. MLCP_SOLVER_KIND_AUTO may run several.
+///
+/// out_stage: a struct initialised by mlcp_stage_init. Returns INVALID_INDEX, INVALID_SIZE. Since 0.1.
+#[no_mangle]
+pub unsafe extern "C" fn mlcp_solver_get_stage(
+    solver: *const mlcp_solver,
+    index: usize,
+    out_stage: *mut mlcp_stage,
+) -> Status {
+    guard(|| {
+        let inner = unsafe { take(solver) }?;
+        let out_stage = unsafe { out(out_stage, "out_stage") }?;
+        check_struct_size::<mlcp_stage>("out_stage.struct_size", out_stage.struct_size)?;
+        let stages = inner.engine.stages();
+        let stage = stages.get(index).ok_or_else(|| {
+            Error::new(Status::InvalidIndex, format_args!("index is {index}, the solve had {} stages", stages.len()))
+        })?;
+        *out_stage = mlcp_stage::from(stage);
         Ok(())
     })
 }

@@ -3,7 +3,7 @@
 use super::guard::out;
 use crate::error::{Error, Result, Status};
 use crate::metrics::Measure;
-use crate::monitor::{Iteration, Report};
+use crate::monitor::{Iteration, Report, StageReport};
 use crate::settings::{Choice, Settings, SolverKind};
 use libc::c_void;
 use std::mem::size_of;
@@ -14,13 +14,13 @@ use std::mem::size_of;
 pub struct mlcp_settings {
     /// Size of this struct in bytes, set by mlcp_settings_init.
     pub struct_size: usize,
-    /// Which solver: an mlcp_solver_kind. Default MLCP_SOLVER_KIND_BPP.
+    /// Which solver: an mlcp_solver_kind. Default MLCP_SOLVER_KIND_AUTO.
     pub solver: i32,
     /// Which iterate to return: the best under this mlcp_measure (default MLCP_MEASURE_ENERGY), or MLCP_CHOICE_LAST.
     pub choice: i32,
-    /// Iteration budget. 0: the solver's default (200 block pivots, 1000 sweeps).
+    /// Iteration budget, of all solvers together. 0: each solver's default (200 block pivots, 1000 sweeps).
     pub max_iterations: i32,
-    /// Iterations between exact error measurements. 0: the solver's default (1 for pivots, 32 for sweeps).
+    /// Sweeps between exact error measurements. 0: the solver's default, such as 32. Pivots and Newton steps are measured always.
     pub check_interval: i32,
     /// Measurements without progress after which the solve counts as stalled. 0: the solver's default.
     pub stall_window: i32,
@@ -50,8 +50,12 @@ pub struct mlcp_report {
     pub struct_size: usize,
     /// How the solve ended: an mlcp_outcome.
     pub outcome: i32,
-    /// Which solver ran: an mlcp_solver_kind.
+    /// Which solver was asked for: an mlcp_solver_kind.
     pub solver: i32,
+    /// Which solver found the returned x; the one asked for if that is the starting point.
+    pub best_solver: i32,
+    /// How many solvers ran, one after the other: see mlcp_solver_get_stage. 0: the start was good enough.
+    pub stages: i32,
     /// How friction bounds were read: an mlcp_friction_mode.
     pub friction_mode: i32,
     /// Which measure decided on convergence: MLCP_MEASURE_ENERGY, or MLCP_MEASURE_NATURAL if a row has no energy.
@@ -102,8 +106,8 @@ pub struct mlcp_iteration {
     pub measured: i32,
     /// Rows that changed between bound and free.
     pub set_changes: i32,
-    /// Always 0.
-    pub reserved: i32,
+    /// The mlcp_solver_kind at work; that of the settings at the starting point.
+    pub solver: i32,
     /// Energy error in joules.
     pub energy_error: f64,
     /// Error under the measure that chooses the returned iterate.
@@ -120,6 +124,28 @@ pub struct mlcp_iteration {
     pub w: *const f64,
     /// Length of x and w.
     pub n: usize,
+}
+
+/// One solver of a solve, as mlcp_solver_get_stage sees it: what ran, why, and what came of it.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct mlcp_stage {
+    /// Size of this struct in bytes.
+    pub struct_size: usize,
+    /// The mlcp_solver_kind that ran.
+    pub solver: i32,
+    /// Why: an mlcp_reason; mlcp_reason_text has the sentence.
+    pub reason: i32,
+    /// How it ended: an mlcp_outcome.
+    pub outcome: i32,
+    /// Iterations it took.
+    pub iterations: i32,
+    /// Wall-clock time in seconds.
+    pub seconds: f64,
+    /// Energy error it began at, in joules; the natural residual where a row has no energy.
+    pub initial_energy_error: f64,
+    /// Least such error it found itself; +inf if it measured none.
+    pub energy_error: f64,
 }
 
 /// Called after every iteration, the starting point included; non-zero stops the solve. It runs on the solving thread,
@@ -165,6 +191,20 @@ pub unsafe extern "C" fn mlcp_iteration_init(iteration: *mut mlcp_iteration, str
         let iteration = unsafe { out(iteration, "iteration") }?;
         check_struct_size::<mlcp_iteration>("struct_size", struct_size)?;
         *iteration = mlcp_iteration::from(&Iteration::default());
+        Ok(())
+    })
+}
+
+/// Prepare a record to be filled by mlcp_solver_get_stage.
+///
+/// struct_size: pass sizeof(mlcp_stage). Returns INVALID_SIZE for a size this library does not know. Any thread;
+/// allocates nothing. Since 0.1.
+#[no_mangle]
+pub unsafe extern "C" fn mlcp_stage_init(stage: *mut mlcp_stage, struct_size: usize) -> Status {
+    super::guard(|| {
+        let stage = unsafe { out(stage, "stage") }?;
+        check_struct_size::<mlcp_stage>("struct_size", struct_size)?;
+        *stage = mlcp_stage::from(&StageReport::default());
         Ok(())
     })
 }
@@ -249,6 +289,8 @@ impl From<&Report> for mlcp_report {
             struct_size: size_of::<mlcp_report>(),
             outcome: r.outcome as i32,
             solver: r.solver as i32,
+            best_solver: r.best_solver as i32,
+            stages: count(r.stages),
             friction_mode: r.friction as i32,
             judge: r.judge as i32,
             friction_updates: count(r.friction_updates),
@@ -278,7 +320,7 @@ impl From<&Iteration> for mlcp_iteration {
             iteration: count(i.iteration),
             measured: i32::from(i.measured),
             set_changes: count(i.set_changes),
-            reserved: 0,
+            solver: i.solver as i32,
             energy_error: i.energy_error,
             error: i.error,
             best_error: i.best_error,
@@ -287,6 +329,21 @@ impl From<&Iteration> for mlcp_iteration {
             x: std::ptr::null(),
             w: std::ptr::null(),
             n: 0,
+        }
+    }
+}
+
+impl From<&StageReport> for mlcp_stage {
+    fn from(s: &StageReport) -> Self {
+        mlcp_stage {
+            struct_size: size_of::<mlcp_stage>(),
+            solver: s.solver as i32,
+            reason: s.reason as i32,
+            outcome: s.outcome as i32,
+            iterations: count(s.iterations),
+            seconds: s.seconds,
+            initial_energy_error: s.initial_energy_error,
+            energy_error: s.energy_error,
         }
     }
 }

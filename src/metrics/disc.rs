@@ -12,12 +12,13 @@
 //! energy       e   = a/2 |d(a)|²                                     J
 //! natural      rho = |d(1)|                                          N·s or m/s, as for rows
 //! FB           psi = max( phi(p, |w|), |phi(r - |x|, q)| )           mixed units
-//! duality gap  w·x + r |w|, not below 0                              J
+//! duality gap  r |w| + w·x, not below 0                              J
 //! ```
 //! On a line the disc is the interval [-r, r], and each of these is the formula of a row: `½ a (x - clamp(x - w/a))²` is
 //! the energy error of `energy.rs` case by case. In FB p is |d(1)| where the projection acts, else the way from x to the
 //! rim against w; the second term counts outside the disc only, with q the part of w that pulls x back. Merit and the
-//! penalised measure are made of phi as for rows. All are 0 exactly at solutions, the gap among feasible x.
+//! penalised measure are made of phi likewise (the latter is a row's formula within the disc only). All are 0 exactly at
+//! solutions, the gap among feasible x.
 
 use super::fischer_burmeister::phi;
 use super::penalized::penalized_phi;
@@ -44,7 +45,7 @@ impl Disc {
             Measure::Energy => self.energy(0.5 * (self.diagonal[0] + self.diagonal[1])),
             // Of the exact masses it is the sum of the inverses that does not turn with the basis.
             Measure::EnergyExactMass => self.energy(2.0 / (1.0 / self.diagonal[0] + 1.0 / self.diagonal[1])),
-            Measure::Natural => length(self.way(1.0)),
+            Measure::Natural => length(self.way(1.0).unwrap_or(self.w)),
             Measure::FischerBurmeister => self.smoothed(phi),
             Measure::Merit => {
                 let psi = self.smoothed(phi);
@@ -60,27 +61,28 @@ impl Disc {
         length(self.x) <= self.radius * (1.0 + 4.0 * f64::EPSILON)
     }
 
-    /// `d(a)`.
-    fn way(&self, a: f64) -> [f64; 2] {
-        let step = [self.w[0] / a, self.w[1] / a];
-        let aim = [self.x[0] - step[0], self.x[1] - step[1]];
+    /// `d(a)` where the projection acts; none inside, where it is w/a.
+    fn way(&self, a: f64) -> Option<[f64; 2]> {
+        let aim = [self.x[0] - self.w[0] / a, self.x[1] - self.w[1] / a];
         if length(aim) <= self.radius {
-            // Not x - (x - w/a): no digits are lost.
-            return step;
+            return None;
         }
         let nearest = project_disc(aim, self.radius);
-        [self.x[0] - nearest[0], self.x[1] - nearest[1]]
+        // Kept finite: a mass beyond all measure times infinity would be NaN.
+        Some([self.x[0] - nearest[0], self.x[1] - nearest[1]].map(|v| v.clamp(-f64::MAX, f64::MAX)))
     }
 
     fn energy(&self, a: f64) -> f64 {
-        let [p, q] = self.way(a);
-        0.5 * a * (p * p + q * q)
+        let half_a = 0.5 * a;
+        match self.way(a) {
+            Some([p, q]) => half_a * p * p + half_a * q * q,
+            None => 0.5 * self.w[0] * self.w[0] / a + 0.5 * self.w[1] * self.w[1] / a,
+        }
     }
 
     fn smoothed(&self, phi: impl Fn(f64, f64) -> f64) -> f64 {
         let (speed, size) = (length(self.w), length(self.x));
-        let aim = [self.x[0] - self.w[0], self.x[1] - self.w[1]];
-        let slack = if length(aim) <= self.radius { self.way_to_rim(speed) } else { length(self.way(1.0)) };
+        let slack = self.way(1.0).map_or_else(|| self.way_to_rim(speed), length);
         let inside = phi(slack, speed);
         if size <= self.radius {
             return inside;
@@ -103,16 +105,19 @@ impl Disc {
 
     fn gap(&self) -> f64 {
         let speed = length(self.w);
-        // 0 * inf is no gap at all.
+        // |w| times the way against w; 0 * inf is no gap at all.
         if speed == 0.0 {
             return 0.0;
         }
-        let gap = self.x[0] * self.w[0] + self.x[1] * self.w[1] + self.radius * speed;
+        if self.radius == f64::INFINITY {
+            return f64::INFINITY;
+        }
+        let slack = self.radius + (self.w[0] / speed * self.x[0] + self.w[1] / speed * self.x[1]);
         // NaN stays.
-        if gap < 0.0 {
+        if slack <= 0.0 {
             0.0
         } else {
-            gap
+            speed * slack
         }
     }
 }

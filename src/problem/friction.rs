@@ -30,6 +30,8 @@ pub struct Friction {
     frozen: Vec<f64>,
     /// The impulses it was frozen at.
     frozen_at: Vec<f64>,
+    /// The one before it was released.
+    kept: Vec<f64>,
 }
 
 /// Refuse indices and coefficients that make no bounds.
@@ -75,7 +77,8 @@ impl Friction {
         reserve(&mut self.normal, rows)?;
         reserve(&mut self.mu, rows)?;
         reserve(&mut self.frozen, rows)?;
-        reserve(&mut self.frozen_at, rows)
+        reserve(&mut self.frozen_at, rows)?;
+        reserve(&mut self.kept, rows)
     }
 
     pub(super) fn clear(&mut self) {
@@ -97,13 +100,32 @@ impl Friction {
         Ok(())
     }
 
-    pub(super) fn freeze(&mut self, x: &[f64]) -> Result<()> {
+    fn require_frozen(&self) -> Result<()> {
         if self.is_set() && self.mode != FrictionMode::Frozen {
             return Err(Error::new(
                 Status::InvalidState,
                 format_args!("normals are frozen, but the friction mode is coupled"),
             ));
         }
+        Ok(())
+    }
+
+    /// Freeze at width zero, and keep the old widths.
+    pub(super) fn release(&mut self, rows: usize) -> Result<()> {
+        self.require_frozen()?;
+        let rows = if self.is_set() { rows } else { 0 };
+        refill(&mut self.kept, rows, 0.0)?;
+        std::mem::swap(&mut self.frozen, &mut self.kept);
+        Ok(())
+    }
+
+    /// Back to the widths before the release.
+    pub(super) fn restore(&mut self) {
+        std::mem::swap(&mut self.frozen, &mut self.kept);
+    }
+
+    pub(super) fn freeze(&mut self, x: &[f64]) -> Result<()> {
+        self.require_frozen()?;
         if self.is_set() {
             refill(&mut self.frozen, x.len(), 0.0)?;
             refill(&mut self.frozen_at, x.len(), 0.0)?;

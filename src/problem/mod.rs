@@ -281,6 +281,16 @@ impl Problem {
         self.friction.freeze(x)
     }
 
+    /// Frozen friction of width zero, until the normals are set or [`Problem::restore_friction`] takes it back.
+    pub fn release_friction(&mut self) -> Result<()> {
+        self.friction.release(self.b.len())
+    }
+
+    /// Take [`Problem::release_friction`] back.
+    pub fn restore_friction(&mut self) {
+        self.friction.restore();
+    }
+
     /// Number of rows.
     pub fn len(&self) -> usize {
         self.b.len()

@@ -23,6 +23,7 @@
 
 use super::cone_system::{ConeSystem, Unknown};
 use super::prox_gs::ContactSweeps;
+use super::sweep::ROUND_OFF;
 use super::{require_positive_diagonal, Progress, Solver, State};
 use crate::error::{refill, reserve, Result};
 use crate::problem::{project_disc, Cone, Problem};
@@ -123,8 +124,9 @@ impl Solver for AlartCurnier {
                     if length == 1.0 {
                         self.epsilon = (EPSILON_DECAY * self.epsilon).max(EPSILON_MIN);
                     }
-                    self.take(problem, state);
-                    return Ok(Progress::Continue);
+                    let energy = self.take(problem, state);
+                    let stands = state.change <= ROUND_OFF * energy;
+                    return Ok(if stands { Progress::Stalled } else { Progress::Continue });
                 }
             }
             self.epsilon *= EPSILON_GROWTH;
@@ -243,18 +245,21 @@ impl AlartCurnier {
         Ok(None)
     }
 
-    /// Hand the trial point to the driver.
-    fn take(&mut self, problem: &Problem, state: &mut State) {
+    /// Hand the trial point to the driver. Returns the energy of its impulses.
+    fn take(&mut self, problem: &Problem, state: &mut State) -> f64 {
         (state.change, state.set_changes) = (0.0, 0);
+        let mut energy = 0.0;
         for i in 0..state.x.len() {
             let (old, new) = (state.x[i], self.next_x[i]);
             state.change += 0.5 * problem.diagonal()[i] * (new - old) * (new - old);
+            energy += problem.diagonal()[i] * new * new;
             let (lo, hi) = problem.bounds_of(i, &self.next_x);
             state.set_changes += usize::from((old > lo && old < hi) != (new > lo && new < hi));
         }
         state.x.copy_from_slice(&self.next_x);
         state.w.copy_from_slice(&self.next_w);
         state.w_is_exact = true;
+        energy
     }
 }
 

@@ -68,12 +68,10 @@ impl ConeSystem {
         }
         reserve(&mut self.u, 6 * (problem.bodies() + 1))?;
         reserve(&mut self.scratch, 6 * (problem.bodies() + 1))?;
-        if fewer_velocities(problem) {
-            reserve(&mut self.picked, n)?;
-            reserve(&mut self.pushed, n)?;
-            return self.lu.reserve(6 * problem.bodies());
-        }
-        self.reserve_rows(n)
+        reserve(&mut self.picked, n)?;
+        reserve(&mut self.pushed, n)?;
+        // A smaller problem on the row side has no more rows than this one has velocities.
+        self.reserve_rows(if on_bodies(problem) { 6 * problem.bodies() } else { n })
     }
 
     fn reserve_rows(&mut self, n: usize) -> Result<()> {

@@ -20,11 +20,13 @@
 //!
 //! Coupled friction bounds move with x: then `x - lo = x + m x_n` and `hi - x = m x_n - x` with the normal impulse x_n,
 //! Newton's step knows it, and the system gains one entry per friction row, `m (P/(X-Lo) - Q/(Hi-X))` at the normal
-//! (`coupled_system.rs`). No outer iteration on the bounds is needed.
+//! (`coupled_system.rs`). No outer iteration on the bounds is needed. The coupled problem is not monotone, and where
+//! contacts are redundant Newton's step may run off along directions that A does not see; ρ grows when that shows in
+//! short steps. Where μ comes to a rest all the same, the method starts again from a point further inside.
 //!
 //! Cost per iteration: one factorisation with every row, two solves, two or three products. It takes 10 to 40
 //! iterations whatever the number of contacts, and minds degeneracy least of all solvers here: it wins on redundant
-//! walls and piles. It cannot use a warm start well, and small easy problems are cheaper by pivots. It needs a
+//! walls and piles. It makes no use of a warm start, and small easy problems are cheaper by pivots. It needs a
 //! symmetric A.
 
 use super::coupled_system::CoupledSystem;
@@ -36,9 +38,19 @@ use crate::problem::Problem;
 use crate::settings::{Settings, SolverKind};
 use crate::Budget;
 
-/// ρ at the start; it shrinks with μ.
+/// ρ at the start; it decays from step to step.
 const RHO_START: f64 = 1e-6;
 const RHO_MIN: f64 = 1e-10;
+const RHO_DECAY: f64 = 0.3;
+/// A coupled step shorter than this went astray in the null space of A, where only ρ holds it: ρ grows.
+const SHORT: f64 = 0.1;
+const RHO_GROWTH: f64 = 1000.0;
+const RHO_MAX: f64 = 1e-3;
+/// So many steps in a row that do not bring μ down by this factor lead nowhere: start again, further from the bounds.
+const PROGRESS: f64 = 0.9;
+const PATIENCE: usize = 60;
+const RESTARTS: usize = 2;
+const FURTHER: f64 = 10.0;
 /// Part of the way to the boundary that a step may go.
 const BOUNDARY: f64 = 0.995;
 /// A coefficient of friction is at most this, in the units where both rows have the mass 1: rougher is no different.
@@ -71,6 +83,10 @@ pub(super) struct InteriorPoint {
     packed: Vec<f64>,
     scratch: Vec<f64>,
     rho: f64,
+    /// Least μ so far, and steps since it fell.
+    least_mu: f64,
+    rest: usize,
+    restarts: usize,
     mu_start: f64,
     /// Finite bounds of rows that are not fixed.
     bounds: usize,
@@ -95,7 +111,7 @@ impl Solver for InteriorPoint {
         reserve(&mut self.scratch, 6 * (problem.bodies() + 1))?;
         reserve(&mut self.held, problem.len())?;
         if problem.has_live_bounds() && problem.has_plain_friction() {
-            return self.coupled.reserve(problem);
+            self.coupled.reserve(problem)?;
         }
         self.system.reserve(problem)
     }
@@ -110,22 +126,8 @@ impl Solver for InteriorPoint {
         if !self.is_coupled {
             self.system.prepare(problem)?;
         }
-        // A typical row's share of the energy that is to be found, in √J.
-        let energy: f64 = (0..n).map(|i| state.w[i] * state.w[i] / problem.diagonal()[i]).sum();
-        let size = (energy / n as f64).sqrt().max(f64::MIN_POSITIVE.sqrt());
-        self.bounds = 0;
-        // Normals first: friction rows start inside the cones they span.
-        for friction in [false, true] {
-            for i in 0..n {
-                let normal = problem.friction().normal_of(i).filter(|_| self.is_coupled);
-                if normal.is_some() == friction {
-                    self.place(problem, state, i, normal, size);
-                }
-            }
-        }
-        state.w_is_exact = false;
-        self.rho = RHO_START;
-        self.mu_start = size * size;
+        self.restarts = 0;
+        self.begin(problem, state);
         Ok(())
     }
 
@@ -153,12 +155,12 @@ impl Solver for InteriorPoint {
         }
         let mu = self.complementarity(problem, state, 0.0);
         // Predictor: straight at the solution.
-        self.direction(problem, state, 0.0, false)?;
+        self.direction(problem, state, 0.0, 0.0)?;
         let reach = self.longest_step(problem, state);
         let predicted = self.complementarity(problem, state, reach);
         let sigma = if mu > 0.0 { (predicted / mu).powi(3).min(1.0) } else { 0.0 };
         // Corrector: with the predictor's own second-order terms.
-        self.direction(problem, state, sigma * mu, true)?;
+        self.direction(problem, state, sigma * mu, 1.0)?;
         let length = (BOUNDARY.max(1.0 - mu / self.mu_start) * self.longest_step(problem, state)).min(1.0);
         let mut change = 0.0;
         for i in 0..n {
@@ -172,14 +174,54 @@ impl Solver for InteriorPoint {
         state.set_changes = 0;
         problem.multiply(&state.x, &mut state.w, &mut self.scratch)?;
         state.w_is_exact = true;
-        self.rho = (self.rho * 0.3).max(RHO_MIN);
+        self.rho = if self.is_coupled && length < SHORT {
+            (self.rho * RHO_GROWTH).min(RHO_MAX)
+        } else {
+            (self.rho * RHO_DECAY).max(RHO_MIN)
+        };
+        self.rest = if mu < PROGRESS * self.least_mu { 0 } else { self.rest + 1 };
+        self.least_mu = self.least_mu.min(mu);
         let finite = state.change.is_finite();
-        let done = !finite || (self.bounds > 0 && mu <= ROUND_OFF * self.mu_start);
+        let done = self.bounds > 0 && mu <= ROUND_OFF * self.mu_start;
+        if !finite || self.rest == PATIENCE {
+            if self.restarts == RESTARTS {
+                return Ok(Progress::Stalled);
+            }
+            self.restarts += 1;
+            self.begin(problem, state);
+        }
         Ok(if done { Progress::Stalled } else { Progress::Continue })
     }
 }
 
 impl InteriorPoint {
+    /// Place every row, from zero, whatever x is: near a solution the slacks are too uneven to begin with.
+    fn begin(&mut self, problem: &Problem, state: &mut State) {
+        let n = problem.len();
+        state.x.fill(0.0);
+        self.p.fill(0.0);
+        self.q.fill(0.0);
+        // A typical row's share of the energy that is to be found, in √J.
+        let energy: f64 = problem.b().iter().zip(problem.diagonal()).map(|(b, a)| b * b / a).sum();
+        let further = FURTHER.powi(self.restarts as i32);
+        let size = further * (energy / n as f64).sqrt().max(f64::MIN_POSITIVE.sqrt());
+        self.bounds = 0;
+        // Normals first: friction rows start inside the cones they span.
+        for friction in [false, true] {
+            for i in 0..n {
+                let normal = problem.friction().normal_of(i).filter(|_| self.is_coupled);
+                if normal.is_some() == friction {
+                    self.place(problem, state, i, normal, size);
+                }
+            }
+        }
+        state.w_is_exact = false;
+        self.rho = RHO_START;
+        self.mu_start = size * size;
+        self.least_mu = f64::INFINITY;
+        self.rest = 0;
+    }
+
     /// Every buffer with one number per row.
     fn rows(&mut self) -> [&mut Vec<f64>; 11] {
         let InteriorPoint { p, q, dx, dp, dq, shift, rhs, product, packed, reach, tie, .. } = self;
@@ -257,11 +299,10 @@ impl InteriorPoint {
         }
     }
 
-    /// Newton direction towards the complementarity `target`; with `correct` the second-order terms of the direction
-    /// now in dx, dp, dq are made up for.
-    fn direction(&mut self, problem: &Problem, state: &State, target: f64, correct: bool) -> Result<()> {
+    /// Newton direction towards the complementarity `target`, which makes up for this `share` of the second-order terms of
+    /// the direction now in dx, dp, dq.
+    fn direction(&mut self, problem: &Problem, state: &State, target: f64, share: f64) -> Result<()> {
         let n = state.x.len();
-        let share = if correct { 1.0 } else { 0.0 };
         for i in 0..n {
             let ((below, above), (d_below, d_above)) = (self.slack(problem, state, i), self.rate(problem, i));
             let (c, d) = (share * d_below * self.dp[i], share * d_above * self.dq[i]);

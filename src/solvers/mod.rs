@@ -99,9 +99,10 @@ pub trait Solver: Send {
     fn step(&mut self, problem: &Problem, state: &mut State, budget: &Budget) -> Result<Progress>;
 }
 
-/// A solver of the given kind, empty.
-pub fn build(kind: SolverKind) -> Box<dyn Solver> {
-    match kind {
+/// A solver of the given kind, empty. None for `auto`, which is a plan of others.
+pub fn build(kind: SolverKind) -> Option<Box<dyn Solver>> {
+    Some(match kind {
+        SolverKind::Auto => return None,
         SolverKind::Bpp => Box::<bpp::Bpp>::default(),
         SolverKind::Pgs => Box::<pgs::Pgs>::default(),
         SolverKind::Jacobi => Box::<jacobi::Jacobi>::default(),
@@ -121,7 +122,7 @@ pub fn build(kind: SolverKind) -> Box<dyn Solver> {
         SolverKind::Prox => Box::<prox::Prox>::default(),
         SolverKind::ProxGs => Box::<prox_gs::ProxGs>::default(),
         SolverKind::AlartCurnier => Box::<alart_curnier::AlartCurnier>::default(),
-    }
+    })
 }
 
 /// Refuse a problem with a diagonal entry that is not positive: no row of it can be solved for its own impulse.

@@ -19,6 +19,8 @@ pub struct Step {
     pub hi: Vec<f64>,
     pub findex: Vec<i32>,
     mu: Vec<f64>,
+    /// Three rows per contact with exact friction, and its coefficient.
+    cones: (Vec<i32>, Vec<f64>),
 }
 
 impl Step {
@@ -36,7 +38,22 @@ impl Step {
             findex: if none { vec![-1; n] } else { scene.findex.clone() },
             mu: if none { vec![0.0; n] } else { scene.mu.clone() },
             scene: scene.clone(),
+            cones: Default::default(),
         }
+    }
+
+    /// The same step with the pairs of friction rows of every normal as cones.
+    pub fn with_cones(mut self) -> Step {
+        for i in 0..self.n as i32 {
+            let pair: Vec<i32> = (0..self.n as i32).filter(|&j| j != i && self.findex[j as usize] == i).collect();
+            if let [p, q] = pair[..] {
+                self.cones.0.extend([i, p, q]);
+                self.cones.1.push(self.mu[p as usize]);
+            }
+        }
+        self.cones.0.chunks(3).for_each(|rows| rows[1..].iter().for_each(|&t| self.findex[t as usize] = -1));
+        assert!(!self.cones.1.is_empty());
+        self
     }
 }
 
@@ -108,6 +125,13 @@ impl Solver {
                 mlcp_problem_set_b(p, step.b.as_ptr(), n),
                 mlcp_problem_set_bounds(p, step.lo.as_ptr(), n, step.hi.as_ptr(), n),
                 mlcp_problem_set_friction(p, step.findex.as_ptr(), n, step.mu.as_ptr(), n, 0),
+                mlcp_problem_set_cones(
+                    p,
+                    step.cones.0.as_ptr(),
+                    step.cones.0.len(),
+                    step.cones.1.as_ptr(),
+                    step.cones.1.len(),
+                ),
             ])
         }
     }

@@ -26,6 +26,11 @@ pub enum Friction {
     Coupled,
 }
 
+/// Problems whose joint rows contradict each other, and the least relative energy error that any of ODE, OSQP, PIQP,
+/// ProxQP, Clarabel and DAQP reached on them (both: ProxQP; friction frozen at the reference).
+pub const INCONSISTENT: [(&str, f64); 2] =
+    [("bullet_bridge12_s060_i0_n96", 1.0e-10), ("bullet_bridge12_s150_i0_n93", 9.1e-8)];
+
 /// One recorded step of one island.
 #[derive(Clone, Debug)]
 pub struct CorpusProblem {
@@ -47,6 +52,8 @@ pub struct CorpusProblem {
     /// The engine's warm start, if it keeps one.
     pub x0: Option<Vec<f64>>,
     pub jacobian: Option<JacobianRows>,
+    /// What the engine's own Dantzig solver found, if it reported no error.
+    pub dantzig: Option<Vec<f64>>,
     /// ODE works in forces and accelerations: joules need x·dt and w·dt.
     pub units_are_forces: bool,
     pub dt: f64,
@@ -108,6 +115,47 @@ impl CorpusProblem {
         }
     }
 
+    /// `A x + b`, from the recorded matrix alone.
+    pub fn w(&self, x: &[f64]) -> Vec<f64> {
+        (0..self.n)
+            .map(|i| {
+                let entries = self.row_start[i] as usize..self.row_start[i + 1] as usize;
+                entries.fold(self.b[i], |w, k| w + self.values[k] * x[self.columns[k] as usize])
+            })
+            .collect()
+    }
+
+    /// Energy error of x, from the recorded matrix alone, relative to that at clamp(0).
+    pub fn relative_energy(&self, x: &[f64], friction: Friction) -> f64 {
+        let (lo, hi, mu) = self.friction_bounds();
+        let energy = |x: &[f64]| -> f64 {
+            let normals = if friction == Friction::Coupled { x } else { &self.x_ref };
+            let w = self.w(x);
+            let row = |i: usize| {
+                let (lo, hi) = match self.normal_of(i) {
+                    Some(f) if normals[f] > 0.0 => (-mu[i] * normals[f], mu[i] * normals[f]),
+                    Some(_) => (0.0, 0.0),
+                    None => (lo[i], hi[i]),
+                };
+                mlcp::metrics::energy_row(self.diagonal(i), x[i], w[i], lo, hi)
+            };
+            (0..self.n).map(row).sum()
+        };
+        let zero: Vec<f64> = (0..self.n).map(|i| 0f64.max(lo[i]).min(hi[i])).collect();
+        let error = energy(x);
+        if error == 0.0 {
+            0.0
+        } else {
+            error / energy(&zero)
+        }
+    }
+
+    /// One diagonal entry of A.
+    pub fn diagonal(&self, i: usize) -> f64 {
+        let mut entries = self.row_start[i] as usize..self.row_start[i + 1] as usize;
+        entries.find(|&k| self.columns[k] as usize == i).map_or(0.0, |k| self.values[k])
+    }
+
     /// The forms this problem can be filled in.
     pub fn forms(&self) -> &'static [Form] {
         if self.jacobian.is_some() {
@@ -155,6 +203,7 @@ impl From<Recorded> for CorpusProblem {
             x_ref: r.x_ref.unwrap_or_else(|| panic!("{} has no x_ref", r.name)),
             x0: r.x0,
             jacobian: r.jacobian,
+            dantzig: r.engine_solutions.into_iter().find(|s| s.name.ends_with("_dantzig") && s.ok).map(|s| s.x),
             units_are_forces: r.units_are_forces,
             dt: r.step.unwrap_or_else(|| panic!("{} has no step", r.name)),
             name: r.name,

@@ -49,6 +49,7 @@ pub struct Outputs {
     pub settings: mlcp_settings,
     pub report: mlcp_report,
     pub iteration: mlcp_iteration,
+    pub stage: mlcp_stage,
     pub frame: *mut mlcp_frame,
     pub bodies: mlcp_bodies,
     pub constraints: mlcp_constraints,
@@ -66,6 +67,7 @@ impl Outputs {
         self.settings.struct_size = size_of::<mlcp_settings>();
         self.report.struct_size = size_of::<mlcp_report>();
         self.iteration.struct_size = size_of::<mlcp_iteration>();
+        self.stage.struct_size = size_of::<mlcp_stage>();
         self.errors.struct_size = size_of::<mlcp_frame_errors>();
         self.counts.struct_size = size_of::<mlcp_recorder_counts>();
         self.solution.struct_size = size_of::<mlcp_frame_solution>();

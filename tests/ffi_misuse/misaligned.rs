@@ -10,7 +10,7 @@ const CASE: &str = "MLCP_MISALIGNED_CASE";
 /// A call that reads or writes a struct of the caller's.
 type Case = (&'static str, fn(&mut Fixture) -> Status);
 
-const CASES: [Case; 6] = [
+const CASES: [Case; 7] = [
     ("mlcp_solver_create", |f| unsafe { mlcp_solver_create(misaligned(&f.out.settings), &mut f.out.solver) }),
     ("mlcp_solver_set_settings", |f| unsafe { mlcp_solver_set_settings(f.s, misaligned(&f.out.settings)) }),
     ("mlcp_solver_get_settings", |f| unsafe { mlcp_solver_get_settings(f.s, misaligned(&f.out.settings)) }),
@@ -18,6 +18,7 @@ const CASES: [Case; 6] = [
         mlcp_solver_solve(f.s, f.p, null(), 0, f.out.x.as_mut_ptr(), N, misaligned(&f.out.report))
     }),
     ("mlcp_solver_get_report", |f| unsafe { mlcp_solver_get_report(f.s, misaligned(&f.out.report)) }),
+    ("mlcp_solver_get_stage", |f| unsafe { mlcp_solver_get_stage(f.s, 0, misaligned(&f.out.stage)) }),
     ("mlcp_solver_get_history", |f| unsafe { mlcp_solver_get_history(f.s, 0, misaligned(&f.out.iteration)) }),
 ];
 

@@ -34,7 +34,6 @@ fn settings_rows() -> Vec<Row> {
         InvalidSize, &["settings.struct_size is 8"], |s| s.struct_size = 8;
         InvalidSize, &["settings.struct_size", "newer"], |s| s.struct_size = size_of::<mlcp_settings>() + 8;
         InvalidSize, &["settings.struct_size is 18446744073709551615"], |s| s.struct_size = usize::MAX;
-        InvalidValue, &["settings.solver is 0"], |s| s.solver = 0;
         InvalidValue, &["settings.solver is -1"], |s| s.solver = -1;
         InvalidValue, &["settings.solver is 99"], |s| s.solver = 99;
         InvalidValue, &["settings.choice is -2"], |s| s.choice = -2;
@@ -148,6 +147,7 @@ pub fn rows() -> Vec<Row> {
         answer_rows(),
         init_rows!("mlcp_settings_init", mlcp_settings_init, settings, "settings", mlcp_settings),
         init_rows!("mlcp_report_init", mlcp_report_init, report, "report", mlcp_report),
+        init_rows!("mlcp_stage_init", mlcp_stage_init, stage, "stage", mlcp_stage),
         init_rows!("mlcp_iteration_init", mlcp_iteration_init, iteration, "iteration", mlcp_iteration),
     ]
     .concat()
@@ -157,7 +157,11 @@ pub fn rows() -> Vec<Row> {
 fn kind_rows() -> Vec<Row> {
     const S: &str = "mlcp_solver_supports";
     const K: &str = "mlcp_solver_kind_from_name";
+    const F: &str = "mlcp_solver_freeze_friction";
     vec![
+        (F, NullArgument, &["solver is NULL"], |f| unsafe { mlcp_solver_freeze_friction(null_mut(), f.p) }),
+        (F, NullArgument, &["problem is NULL"], |f| unsafe { mlcp_solver_freeze_friction(f.s, null_mut()) }),
+        (F, InvalidState, &["friction mode is coupled"], |f| unsafe { mlcp_solver_freeze_friction(f.s, f.p) }),
         (S, NullArgument, &["problem is NULL"], |_| unsafe { mlcp_solver_supports(1, null()) }),
         (S, InvalidValue, &["kind is 77"], |f| unsafe { mlcp_solver_supports(77, f.p) }),
         (S, Ok, &[], |f| unsafe { mlcp_solver_supports(1, f.p) }),
@@ -221,6 +225,10 @@ fn answer_rows() -> Vec<Row> {
         ("mlcp_solver_get_worst_rows", InvalidSize, &["out_rows has length"], |f| unsafe { mlcp_solver_get_worst_rows(f.s, f.out.rows.as_mut_ptr(), usize::MAX, f.out.x.as_mut_ptr(), usize::MAX, &mut f.out.count) }),
         ("mlcp_solver_get_worst_rows", InvalidValue, &["out_rows is not aligned"], |f| unsafe { mlcp_solver_get_worst_rows(f.s, misaligned(f.out.rows.as_ptr()), 2, f.out.x.as_mut_ptr(), 2, &mut f.out.count) }),
         ("mlcp_solver_get_worst_rows", Ok, &[], |f| unsafe { mlcp_solver_get_worst_rows(f.s, null_mut(), 0, null_mut(), 0, &mut f.out.count) }),
+        ("mlcp_solver_get_stage", NullArgument, &["solver is NULL"], |f| unsafe { mlcp_solver_get_stage(null(), 0, &mut f.out.stage) }),
+        ("mlcp_solver_get_stage", NullArgument, &["out_stage is NULL"], |f| unsafe { mlcp_solver_get_stage(f.s, 0, null_mut()) }),
+        ("mlcp_solver_get_stage", InvalidIndex, &["index is 6"], |f| unsafe { mlcp_solver_get_stage(f.s, 6, &mut f.out.stage) }),
+        ("mlcp_solver_get_stage", InvalidSize, &["out_stage.struct_size is 0"], |f| unsafe { f.out.stage.struct_size = 0; mlcp_solver_get_stage(f.s, 0, &mut f.out.stage) }),
         ("mlcp_solver_get_history", NullArgument, &["solver is NULL"], |f| unsafe { mlcp_solver_get_history(null(), 0, &mut f.out.iteration) }),
         ("mlcp_solver_get_history", NullArgument, &["out_iteration is NULL"], |f| unsafe { mlcp_solver_get_history(f.s, 0, null_mut()) }),
         ("mlcp_solver_get_history", InvalidIndex, &["index is 1000"], |f| unsafe { mlcp_solver_get_history(f.s, 1000, &mut f.out.iteration) }),

@@ -1,8 +1,8 @@
 /*
  * Record a game from inside its loop: balls fall into a box; every step becomes a frame (bodies, contacts), the frame a
- * problem, and frame and solution go to a file that h5py, MATLAB, h5ls and 07_replay.c read.
+ * problem, and frame and solution go to a file that h5py, MATLAB, h5ls and 08_replay.c read.
  *
- *     cc -std=c99 -O2 c_examples/06_record.c -Iinclude -Ltarget/release -lmlcp -lm
+ *     cc -std=c99 -O2 c_examples/07_record.c -Iinclude -Ltarget/release -lmlcp -lm
  *     ./a.out [recording.h5] [--steps 300] [--balls 60] [--wait] [--off]
  *
  * Appending copies the frame into a queue; another thread writes. A full queue drops frames and counts them, so the loop
@@ -163,7 +163,7 @@ int main(int argc, char **argv)
     CHECK(mlcp_problem_create(&problem));
     CHECK(mlcp_solver_create(&settings, &solver));
     if (!off) {
-        mlcp_recorder_options options = {sizeof options, 0, wait ? MLCP_WHEN_FULL_WAIT : MLCP_WHEN_FULL_DROP, 0, 0, "06_record"};
+        mlcp_recorder_options options = {sizeof options, 0, wait ? MLCP_WHEN_FULL_WAIT : MLCP_WHEN_FULL_DROP, 0, 0, "07_record"};
         CHECK(mlcp_recorder_create(path, &options, &recorder));
     }
     build_world();

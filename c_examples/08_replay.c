@@ -2,7 +2,7 @@
  * Replay a recording: every frame again, in other formulations and with other solvers, and what each leaves of Coulomb's
  * law. Without a file it records a small one first: a mass sliding across the axes of its friction rows.
  *
- *     cc -std=c99 -O2 c_examples/07_replay.c -Iinclude -Ltarget/release -lmlcp -lm
+ *     cc -std=c99 -O2 c_examples/08_replay.c -Iinclude -Ltarget/release -lmlcp -lm
  *     ./a.out [recording.h5] [every k-th frame]
  */
 #include "mlcp.h"

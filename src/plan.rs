@@ -1,0 +1,170 @@
+//! Which solvers treat a problem, in which order, and why.
+//!
+//! A named solver is a plan of one stage. `auto` looks at the problem and puts first what is fastest where it succeeds,
+//! then what succeeds where that does not. Each stage begins at the best iterate so far. The plan ends with the stage
+//! that meets the tolerance, or when two methods have come to a rest at the same error: then there is no less.
+
+use crate::problem::Problem;
+use crate::settings::{Settings, SolverKind};
+use std::ffi::CStr;
+
+/// Why a solver has its place in a plan. Numbers are part of the ABI.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reason {
+    /// The caller named this solver.
+    #[default]
+    Requested = 0,
+    /// Time is limited: sweeps first, so that something better than the start can be returned soon.
+    TimeLimit = 1,
+    /// A is symmetric: pivots are exact, and few from a good start.
+    Pivots = 2,
+    /// Pivots go astray on redundant contacts and coupled friction; an interior point method minds them least.
+    Redundant = 3,
+    /// From the best point so far, pivots with a longer breath.
+    Polish = 4,
+    /// Another kind of step, for what is left.
+    LastResort = 5,
+    /// A is not symmetric, or a row has no effective mass: complementary pivots on a small problem.
+    General = 6,
+    /// The same on a large problem, or after such pivots: Newton's method.
+    GeneralNewton = 7,
+    /// Contacts are exact cones: Newton's method on their projections.
+    Cones = 8,
+    /// Newton's method on the cones did not settle: prox sweeps, to begin it again elsewhere.
+    ConeSweeps = 9,
+}
+
+impl Reason {
+    /// Every reason.
+    pub const ALL: [Reason; 10] = [
+        Reason::Requested,
+        Reason::TimeLimit,
+        Reason::Pivots,
+        Reason::Redundant,
+        Reason::Polish,
+        Reason::LastResort,
+        Reason::General,
+        Reason::GeneralNewton,
+        Reason::Cones,
+        Reason::ConeSweeps,
+    ];
+
+    /// The reason as a sentence.
+    pub fn text(self) -> &'static CStr {
+        match self {
+            Reason::Requested => c"the caller named this solver",
+            Reason::TimeLimit => c"time is limited: sweeps first, to have something better than the start soon",
+            Reason::Pivots => c"A is symmetric: pivots are exact, and few from a good start",
+            Reason::Redundant => c"pivots did not settle: an interior point method minds redundancy least",
+            Reason::Polish => c"from the best point so far, pivots with a longer breath",
+            Reason::LastResort => c"another kind of step, for what is left",
+            Reason::General => c"A is not symmetric or a row has no effective mass: complementary pivots",
+            Reason::GeneralNewton => c"A is not symmetric or a row has no effective mass: Newton's method",
+            Reason::Cones => c"contacts are exact cones: Newton's method on their projections",
+            Reason::ConeSweeps => {
+                c"Newton's method on the cones did not settle: prox sweeps, to begin it again elsewhere"
+            }
+        }
+    }
+}
+
+/// One solver of a plan.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stage {
+    /// Which solver.
+    pub solver: SolverKind,
+    /// Why.
+    pub reason: Reason,
+    /// Iterations it may take.
+    pub iterations: usize,
+}
+
+/// Most stages of a plan.
+pub const MAX_STAGES: usize = 6;
+
+/// Sweeps that come first when time is limited.
+const FIRST_SWEEPS: usize = 16;
+/// Pivots before the interior point method takes over: about what that costs.
+const FIRST_PIVOTS: usize = 24;
+/// Sweeps that come last.
+const LAST_SWEEPS: usize = 5000;
+/// Up to this many rows a dense tableau or Jacobian matrix is cheap.
+const SMALL: usize = 300;
+/// Below this many rows pivots are done before sweeps have warmed up.
+const TINY: usize = 64;
+
+/// The stages, in order.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Plan {
+    stages: [Stage; MAX_STAGES],
+    len: usize,
+}
+
+impl Plan {
+    /// The plan for a problem.
+    pub fn new(problem: &Problem, settings: &Settings) -> Self {
+        let mut plan = Plan::default();
+        if settings.solver != SolverKind::Auto {
+            plan.push(settings.solver, Reason::Requested, settings.iterations(settings.solver));
+        } else if problem.has_cones() {
+            plan.cones(problem, settings);
+        } else if problem.is_symmetric() && problem.has_energy() {
+            plan.mechanical(problem, settings);
+        } else {
+            plan.general(problem);
+        }
+        plan
+    }
+
+    /// Symmetric A with effective masses: what engines make.
+    fn mechanical(&mut self, problem: &Problem, settings: &Settings) {
+        if settings.time_limit > 0.0 && problem.len() > TINY {
+            self.push(SolverKind::Pgs, Reason::TimeLimit, FIRST_SWEEPS);
+        }
+        self.push(SolverKind::Bpp, Reason::Pivots, FIRST_PIVOTS);
+        self.push_whole(SolverKind::InteriorPoint, Reason::Redundant);
+        self.push(SolverKind::Nncg, Reason::LastResort, LAST_SWEEPS);
+        self.push_whole(SolverKind::AlartCurnier, Reason::LastResort);
+        self.push_whole(SolverKind::Bpp, Reason::Polish);
+    }
+
+    /// Contacts with exact friction cones.
+    fn cones(&mut self, problem: &Problem, settings: &Settings) {
+        if settings.time_limit > 0.0 && problem.len() > TINY {
+            self.push(SolverKind::ProxGs, Reason::TimeLimit, FIRST_SWEEPS);
+        }
+        self.push_whole(SolverKind::AlartCurnier, Reason::Cones);
+        self.push_whole(SolverKind::ProxGs, Reason::ConeSweeps);
+        self.push_whole(SolverKind::AlartCurnier, Reason::Polish);
+    }
+
+    /// Everything else.
+    fn general(&mut self, problem: &Problem) {
+        let small = problem.len() <= SMALL;
+        if small {
+            self.push_whole(SolverKind::Lemke, Reason::General);
+        }
+        self.push_whole(SolverKind::MinMapNewton, Reason::GeneralNewton);
+        self.push_whole(SolverKind::FischerNewton, Reason::GeneralNewton);
+        if !small {
+            self.push_whole(SolverKind::Lemke, Reason::LastResort);
+        }
+    }
+
+    fn push_whole(&mut self, solver: SolverKind, reason: Reason) {
+        self.push(solver, reason, solver.default_iterations());
+    }
+
+    fn push(&mut self, solver: SolverKind, reason: Reason, iterations: usize) {
+        if self.len < MAX_STAGES {
+            self.stages[self.len] = Stage { solver, reason, iterations };
+            self.len += 1;
+        }
+    }
+
+    /// The stages, in order.
+    pub fn stages(&self) -> &[Stage] {
+        &self.stages[..self.len]
+    }
+}
