@@ -96,7 +96,7 @@ fn friction_cones_allocate_nothing() {
     for form in Form::ALL {
         for kind in [17, 18, 19] {
             let mut solver = Solver::new(kind, |s| s.max_iterations = 60);
-            let steps: Vec<Step> = sequence(form).into_iter().map(Step::with_cones).collect();
+            let steps: Vec<Step> = sequence(form, kind).into_iter().map(Step::with_cones).collect();
             assert_eq!(solver.step(&steps[0]), Status::Ok, "{}", counting::last_error());
             for (k, step) in steps.iter().enumerate().skip(1) {
                 let (taken, status) = count(|| solver.step(step));
