@@ -9,7 +9,7 @@ LIB     = target/release
 LINK    = -Iinclude -L$(LIB) -Wl,-rpath,$(abspath $(LIB)) -lmlcp -lm
 BIN     = target/examples
 
-.PHONY: demo test bench examples lib header docs clean help
+.PHONY: demo test bench examples lib header docs clean help ode
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -22,7 +22,7 @@ demo: examples ## build the library and the C examples, then run the first two
 	@echo; echo "The other examples are built: $(BIN)/03_callback, 04_measure_your_solver, 05_cpp, 06_cones, 07_record, 08_replay."
 
 test: ## everything: set-up, unit, property, corpus and misuse tests, C examples with gcc and clang, valgrind
-	@scripts/setup.sh cargo gcc g++ clang valgrind nm h5dump
+	@scripts/setup.sh cargo gcc g++ clang valgrind nm pkg-config ode.pc h5dump
 	$(CARGO) test --workspace
 
 bench: ## criterion benchmarks, and what monitoring costs
@@ -44,6 +44,14 @@ examples: lib ## the C and C++ examples
 	$(CC)  -std=c99   $(CFLAGS) $(STRICT) c_examples/06_cones.c               -o $(BIN)/06_cones               $(LINK)
 	$(CC)  -std=c99   $(CFLAGS) $(STRICT) c_examples/07_record.c              -o $(BIN)/07_record              $(LINK)
 	$(CC)  -std=c99   $(CFLAGS) $(STRICT) c_examples/08_replay.c              -o $(BIN)/08_replay              $(LINK)
+
+ode: lib ## the examples in ODE, whose package is installed: tables, and pictures in target/examples
+	@scripts/setup.sh c++ pkg-config ode.pc
+	@mkdir -p $(BIN)
+	for e in wall chain buggy; do \
+	    $(CXX) -std=c++11 $(CFLAGS) c_examples/ode_$$e.cpp -o $(BIN)/ode_$$e $(LINK) $$(pkg-config --cflags --libs ode) && \
+	    $(BIN)/ode_$$e $(BIN)/ode_$$e.svg || exit 1; done
+	$(CXX) -std=c++11 $(CFLAGS) -shared -fPIC c_examples/ode_preload.cpp -o $(BIN)/ode_preload.so $(LINK) -ldl
 
 header: ## write include/mlcp.h anew from src/ffi
 	MLCP_WRITE_HEADER=1 $(CARGO) build

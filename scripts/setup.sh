@@ -1,12 +1,16 @@
 #!/bin/sh
-# Installs what is missing of the tools named by the caller: setup.sh COMMAND...
+# Installs what is missing of the tools named by the caller: setup.sh COMMAND... ; NAME.pc is a pkg-config module.
 # As root or through sudo it uses apt; otherwise it prints the one line to type and fails.
 set -eu
 
 packages=""
 for tool in "$@"; do
-    command -v "$tool" >/dev/null 2>&1 && continue
     case "$tool" in
+        *.pc) pkg-config --exists "${tool%.pc}" 2>/dev/null && continue ;;
+        *) command -v "$tool" >/dev/null 2>&1 && continue ;;
+    esac
+    case "$tool" in
+        ode.pc) package=libode-dev ;;
         cc|gcc) package="gcc libc6-dev" ;;
         c++|g++) package=g++ ;;
         nm) package=binutils ;;

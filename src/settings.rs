@@ -68,7 +68,7 @@ struct Profile {
 
 /// One line per solver, in the order of [`SolverKind::ALL`].
 #[rustfmt::skip]
-const PROFILES: [Profile; 20] = [
+const PROFILES: &[Profile] = &[
     Profile { kind: SolverKind::Auto, name: c"auto", iterations: usize::MAX, interval: 1, stall: 100 },
     Profile { kind: SolverKind::Bpp, name: c"bpp", iterations: 200, interval: 1, stall: 100 },
     Profile { kind: SolverKind::Pgs, name: c"pgs", iterations: 1000, interval: 32, stall: 8 },
