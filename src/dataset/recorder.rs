@@ -17,6 +17,12 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// The writer looks for frames this often while they come, so that appending one need not wake it: on a busy machine the
+/// woken thread would take the caller's core. After so many looks in vain it sleeps until it is woken.
+const PAUSE: Duration = Duration::from_millis(4);
+const PATIENCE: u32 = 250;
 
 /// What to do when the queue is full. Numbers are part of the ABI.
 #[repr(C)]
@@ -81,6 +87,8 @@ struct State {
     counts: RecorderCounts,
     /// The writer holds a slot.
     busy: bool,
+    /// The writer sleeps until it is woken.
+    asleep: bool,
     closing: bool,
     failed: Option<Error>,
 }
@@ -95,6 +103,11 @@ impl Shared {
     /// A panic elsewhere leaves counts and queues whole.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Wait for a change, or for as long as the writer leaves frames alone.
+    fn pause<'a>(&self, guard: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        self.changed.wait_timeout(guard, PAUSE).unwrap_or_else(|poisoned| poisoned.into_inner()).0
     }
 
     fn wait<'a>(&self, guard: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
@@ -240,8 +253,11 @@ impl Recorder {
             Ok(()) => state.queue.push_back(slot),
             Err(_) => state.free.push(slot),
         }
+        let urgent = state.asleep || state.free.len() <= state.queue.len();
         drop(state);
-        self.shared.changed.notify_all();
+        if urgent {
+            self.shared.changed.notify_all();
+        }
         filled.map(|()| true)
     }
 
@@ -253,6 +269,7 @@ impl Recorder {
 
     /// Wait until everything queued is in the file; an error is the writer's.
     pub fn flush(&self) -> Result<()> {
+        self.shared.changed.notify_all();
         let mut state = self.shared.lock();
         while state.failed.is_none() && (!state.queue.is_empty() || state.busy) {
             state = self.shared.wait(state);
@@ -336,11 +353,20 @@ impl Scribe {
         let _guard = OnPanic(shared);
         loop {
             let mut state = shared.lock();
+            let mut looks = 0;
             let slot = loop {
                 match state.queue.pop_front() {
                     Some(slot) => break slot,
                     None if state.closing => return,
-                    None => state = shared.wait(state),
+                    None if looks < PATIENCE => {
+                        looks += 1;
+                        state = shared.pause(state);
+                    }
+                    None => {
+                        state.asleep = true;
+                        state = shared.wait(state);
+                        state.asleep = false;
+                    }
                 }
             };
             state.busy = true;
