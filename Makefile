@@ -20,10 +20,10 @@ demo: examples ## build the library and the C examples, then run the first two
 	@$(BIN)/01_rod
 	@echo; echo "== 02_game_loop: 600 steps at 60 Hz =="
 	@$(BIN)/02_game_loop
-	@echo; echo "The other examples are built: $(BIN)/03_callback, 04_measure_your_solver, 05_cpp, 06_cones, fourbar, pendulum_ali3p."
+	@echo; echo "The other examples are built: $(BIN)/03_callback, 04_measure_your_solver, 05_cpp, 06_cones, 07_record, 08_replay, fourbar, pendulum_ali3p."
 
 test: ## everything: set-up, unit, property, corpus and misuse tests, C examples with gcc and clang, valgrind
-	@scripts/setup.sh cargo gcc g++ clang valgrind nm pkg-config cmake dpkg-buildpackage dh bullet.pc ode.pc
+	@scripts/setup.sh cargo gcc g++ clang valgrind nm pkg-config cmake dpkg-buildpackage dh bullet.pc ode.pc h5dump
 	$(CARGO) test --workspace
 
 bench: ## criterion benchmarks, and what monitoring costs
@@ -45,6 +45,8 @@ examples: lib ## the C and C++ examples
 	$(CC)  -std=c99   $(CFLAGS) $(STRICT) c_examples/pendulum_ali3p.c         -o $(BIN)/pendulum_ali3p         $(LINK)
 	$(CXX) -std=c++17 $(CFLAGS) $(STRICT) c_examples/05_cpp.cpp               -o $(BIN)/05_cpp                 $(LINK)
 	$(CC)  -std=c99   $(CFLAGS) $(STRICT) c_examples/06_cones.c               -o $(BIN)/06_cones               $(LINK)
+	$(CC)  -std=c99   $(CFLAGS) $(STRICT) c_examples/07_record.c              -o $(BIN)/07_record              $(LINK)
+	$(CC)  -std=c99   $(CFLAGS) $(STRICT) c_examples/08_replay.c              -o $(BIN)/08_replay              $(LINK)
 
 engines: bullet ode ## the examples in Bullet and in ODE
 

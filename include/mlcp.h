@@ -56,6 +56,8 @@ typedef enum {
     MLCP_STATUS_OUT_OF_MEMORY = 10,
     // A defect in libmlcp was caught at the boundary; the handle only accepts destroy.
     MLCP_STATUS_INTERNAL = 11,
+    // A file cannot be opened, read or written, or is not what it claims to be.
+    MLCP_STATUS_FILE = 12,
 } mlcp_status;
 
 // A measure of error. Numbers are part of the ABI.
@@ -209,11 +211,56 @@ typedef enum {
     MLCP_STEP_OUTCOME_FAILED = 2,
 } mlcp_step_outcome;
 
+// What a contact does. Numbers are part of the ABI and of recordings.
+typedef enum {
+    // No impulse.
+    MLCP_CONTACT_STATE_OPEN = 0,
+    // Pressed, and slower than 1e-6 m/s in the tangent plane.
+    MLCP_CONTACT_STATE_STICK = 1,
+    // Pressed and sliding.
+    MLCP_CONTACT_STATE_SLIDE = 2,
+} mlcp_contact_state;
+
+// What to do when the queue is full. Numbers are part of the ABI.
+typedef enum {
+    // Forget the new frame and count it.
+    MLCP_WHEN_FULL_DROP = 0,
+    // Wait for the writer.
+    MLCP_WHEN_FULL_WAIT = 1,
+} mlcp_when_full;
+
+// Which x of a recorded problem. Numbers are part of the ABI.
+typedef enum {
+    // The engine's warm start.
+    MLCP_RECORDED_X_START = 0,
+    // A reference solution, with coupled friction.
+    MLCP_RECORDED_X_REFERENCE = 1,
+    // The solution recorded with the problem.
+    MLCP_RECORDED_X_SOLUTION = 2,
+} mlcp_recorded_x;
+
 // A mechanism on its way through time. It serves one thread at a time. Steps allocate nothing after the first few.
 typedef struct mlcp_ali3p mlcp_ali3p;
 
+// An open HDF5 file of frames and problems: a recording, a problem file, or FCLIB's. Files are not trusted: what is
+// corrupt, truncated or hostile is refused with a sentence, and takes no more memory than its length allows.
+typedef struct mlcp_dataset mlcp_dataset;
+
 // The diagnosis of a problem's constraints, with its memory. It serves one thread at a time.
 typedef struct mlcp_diagnosis mlcp_diagnosis;
+
+// One time step: bodies, bilateral constraints, contacts, step size. Everything is checked when it is set and kept to the
+// bit; memory is kept, so that refilling a frame no larger than an earlier one allocates nothing. A call that fails
+// leaves the frame as it was.
+//
+// The formulations of a frame are named by a text, NULL meaning "box":
+//   "box"              friction |x_1|, |x_2| <= mu x_n, coupled
+//   "cone"             friction |(x_1, x_2)| <= mu x_n, Coulomb's exact cone
+//   "frozen-box"       the box, at normals given to mlcp_problem_set_frozen_normals
+//   "polyhedral:N"     N facets, corners on the circle (Lu et al. 2013, eq. 19): not symmetric, zero diagonals
+//   "circumscribed:N"  N facets, edges on the circle; N = 4 is the box
+//   "mixed:..."        any of these, with the velocities at the end of the step as free rows before the impulses
+typedef struct mlcp_frame mlcp_frame;
 
 // A step's problem: find x and w with w = A x + b, lo <= x <= hi, and w complementary (w >= 0 at lo, <= 0 at hi, 0
 // between). Units are the caller's: with impulses in N s and velocities in m/s all energies are joules.
@@ -225,6 +272,10 @@ typedef struct mlcp_problem mlcp_problem;
 
 // A projection, with its memory. It serves one thread at a time.
 typedef struct mlcp_projection mlcp_projection;
+
+// Records to an HDF5 file. Frames are copied into a bounded queue and written by a thread of the recorder's own; a
+// killed process loses at most the queued ones, and the file opens. Any thread may append.
+typedef struct mlcp_recorder mlcp_recorder;
 
 // A solver. It serves one thread at a time; use one per thread. Everything it reports is about its last solve.
 typedef struct mlcp_solver mlcp_solver;
@@ -371,6 +422,54 @@ typedef struct {
     double potential_energy;
 } mlcp_ali3p_report;
 
+// The errors of a frame's solution (Lu et al. 2013, section 5).
+typedef struct {
+    // sizeof(mlcp_frame_errors).
+    size_t struct_size;
+    // Half the squared Fischer-Burmeister residual of the formulation's problem; mixed units.
+    double total;
+    // The same over the contacts' normal rows; mixed units.
+    double normal;
+    // Sum of |sliding speed (mu p_n - |friction|)|, in joules.
+    double magnitude;
+    // Sum of friction . velocity + |friction| |velocity|, in joules: 0 where friction opposes sliding.
+    double direction;
+    // Energy error of the formulation's problem in joules; NaN where a row has none.
+    double energy;
+} mlcp_frame_errors;
+
+// A solution recorded with a frame. Pointers belong to the dataset.
+typedef struct {
+    // sizeof(mlcp_frame_solution).
+    size_t struct_size;
+    // How the frame was written as a problem, see mlcp_frame.
+    const char *formulation;
+    // The solution of that problem, z_len doubles.
+    const double *z;
+    // Length of z.
+    size_t z_len;
+    // Velocities at the end of the step, velocities_len doubles, 6 per body.
+    const double *velocities;
+    // Length of velocities.
+    size_t velocities_len;
+    // An mlcp_contact_state per contact, states_len of them.
+    const int32_t *states;
+    // Length of states.
+    size_t states_len;
+    // The errors.
+    mlcp_frame_errors errors;
+    // Iterations; 0 where the solver did not say.
+    int32_t iterations;
+    // Always 0.
+    int32_t reserved;
+    // Seconds of the solve; 0 where the solver did not say.
+    double seconds;
+    // Name of the solver; empty where it did not say.
+    const char *solver;
+    // Name of an mlcp_outcome; empty where the solver did not say.
+    const char *outcome;
+} mlcp_frame_solution;
+
 // What mlcp_problem_diagnose found about the rows it looked at.
 typedef struct {
     // Size of this struct in bytes, set by mlcp_findings_init.
@@ -398,6 +497,159 @@ typedef struct {
     // Energy of the part of b that no motion of the bodies can undo, in joules.
     double contradiction;
 } mlcp_findings;
+
+// The bodies of a frame. Buffers are read (or, from mlcp_frame_get_bodies, lent) and belong to whoever made them.
+typedef struct {
+    // sizeof(mlcp_bodies).
+    size_t struct_size;
+    // Number of bodies.
+    size_t count;
+    // The engine's name of each body, to follow it from frame to frame; NULL: 0, 1, 2 ...
+    const int32_t *ids;
+    // kg, > 0; +inf for a body that no impulse moves. One per body.
+    const double *masses;
+    // kg m^2, 9 per body by rows, about the centre of mass in the body's axes; symmetric positive definite, not looked
+    // at where the mass is infinite.
+    const double *inertia;
+    // m, 3 per body: the centre of mass in the world.
+    const double *positions;
+    // 4 per body, w x y z, from the body's axes to the world's; of length 1.
+    const double *quaternions;
+    // m/s and rad/s, 6 per body, linear then angular, world axes, at the beginning of the step.
+    const double *velocities;
+    // N and N m, 6 per body: all that acts but constraints and contacts, gravity included.
+    const double *forces;
+} mlcp_bodies;
+
+// The bilateral constraints of a frame, limits and motors included.
+typedef struct {
+    // sizeof(mlcp_constraints).
+    size_t struct_size;
+    // Number of joints.
+    size_t joints;
+    // Number of rows of all joints together.
+    size_t count;
+    // How many rows each joint has; adds up to count.
+    const int32_t *rows;
+    // 2 per joint: places of its bodies in the frame's list, -1 for the world.
+    const int32_t *pairs;
+    // 12 per row: linear and angular part on the first body, then on the second.
+    const double *jacobian;
+    // N s or N m s, one per row; -inf for none.
+    const double *lo;
+    // N s or N m s, one per row; +inf for none.
+    const double *hi;
+    // m or rad, one per row: the constraint's value, which the step removes.
+    const double *violation;
+    // m/N or rad/(N m), >= 0, one per row; NULL: rigid.
+    const double *compliance;
+    // N s/m or N m s/rad, >= 0, one per row, of compliant rows; NULL: none.
+    const double *damping;
+} mlcp_constraints;
+
+// The contacts of a frame.
+typedef struct {
+    // sizeof(mlcp_contacts).
+    size_t struct_size;
+    // Number of contacts.
+    size_t count;
+    // 2 per contact: places of its bodies in the frame's list, -1 for the world.
+    const int32_t *pairs;
+    // m, one per contact; negative in penetration.
+    const double *gap;
+    // Coefficient of friction, >= 0, one per contact.
+    const double *mu;
+    // 3 per contact, of length 1, away from the first body of the pair.
+    const double *normals;
+    // m, 3 per contact, world axes, from the first body's centre of mass (the world's origin for -1).
+    const double *points;
+    // Newton's coefficient in [0, 1], one per contact; NULL: 0.
+    const double *restitution;
+    // m/N, >= 0, one per contact; NULL: rigid.
+    const double *compliance;
+    // N s/m, >= 0, one per contact, of compliant ones; NULL: none.
+    const double *damping;
+} mlcp_contacts;
+
+// How to record; all zero but struct_size are the defaults.
+typedef struct {
+    // sizeof(mlcp_recorder_options).
+    size_t struct_size;
+    // Frames that may wait for the writer. 0: 64.
+    int32_t queue;
+    // An mlcp_when_full: MLCP_WHEN_FULL_DROP counts and forgets, MLCP_WHEN_FULL_WAIT waits.
+    int32_t when_full;
+    // 1: every frame survives a power cut, which is slow; 0: a killed process only.
+    int32_t sync;
+    // Always 0.
+    int32_t reserved;
+    // Who records, kept as an attribute; NULL: nobody.
+    const char *engine;
+} mlcp_recorder_options;
+
+// What a solve achieved. All errors are those of the returned x, measured afresh from w = A x + b.
+typedef struct {
+    // Size of this struct in bytes, set by mlcp_report_init.
+    size_t struct_size;
+    // How the solve ended: an mlcp_outcome.
+    int32_t outcome;
+    // Which solver was asked for: an mlcp_solver_kind.
+    int32_t solver;
+    // Which solver found the returned x; the one asked for if that is the starting point.
+    int32_t best_solver;
+    // How many solvers ran, one after the other: see mlcp_solver_get_stage. 0: the start was good enough.
+    int32_t stages;
+    // How friction bounds were read: an mlcp_friction_mode.
+    int32_t friction_mode;
+    // Which measure decided on convergence: MLCP_MEASURE_ENERGY, or MLCP_MEASURE_NATURAL if a row has no energy.
+    int32_t judge;
+    // How often the driver moved coupled friction bounds, for solvers that do not by themselves.
+    int32_t friction_updates;
+    // Rows of the problem.
+    int32_t rows;
+    // Iterations done.
+    int32_t iterations;
+    // Iteration the returned x comes from; 0: the starting point.
+    int32_t best_iteration;
+    // How often the error was measured.
+    int32_t measurements;
+    // Changes of rows between bound and free, added up over all iterations.
+    int32_t set_changes;
+    // Wall-clock time in seconds.
+    double seconds;
+    // Energy error in joules; +inf if a row has no energy.
+    double energy_error;
+    // Energy error over energy_scale, no unit. 0 when the error is 0.
+    double relative_energy_error;
+    // Energy error at x = clamp(0), the problem's own scale, in joules.
+    double energy_scale;
+    // Energy error at the starting point, in joules.
+    double initial_energy_error;
+    // Fischer-Burmeister residual; mixes N s and m/s.
+    double fischer_burmeister;
+    // Natural residual; mixes N s and m/s.
+    double natural;
+    // Half the squared Fischer-Burmeister residual; mixed units.
+    double merit;
+    // Penalised Fischer-Burmeister residual; mixed units.
+    double penalized;
+    // Duality gap in joules; +inf where a row without a bound on that side moves.
+    double duality_gap;
+} mlcp_report;
+
+// How far a recording is.
+typedef struct {
+    // sizeof(mlcp_recorder_counts).
+    size_t struct_size;
+    // Frames and problems in the file.
+    uint64_t written;
+    // Forgotten because the queue was full.
+    uint64_t dropped;
+    // Waiting for the writer.
+    uint64_t queued;
+    // Bytes of the file.
+    uint64_t bytes;
+} mlcp_recorder_counts;
 
 // What to do in a solve. Fill it with mlcp_settings_init, then change what you like.
 typedef struct {
@@ -465,56 +717,6 @@ typedef struct {
 // may read other handles, and must neither throw nor longjmp. Calls on the solver itself, and changes to the problem
 // being solved, answer MLCP_STATUS_BUSY.
 typedef int32_t (*mlcp_callback)(const mlcp_iteration *iteration, void *user_data);
-
-// What a solve achieved. All errors are those of the returned x, measured afresh from w = A x + b.
-typedef struct {
-    // Size of this struct in bytes, set by mlcp_report_init.
-    size_t struct_size;
-    // How the solve ended: an mlcp_outcome.
-    int32_t outcome;
-    // Which solver was asked for: an mlcp_solver_kind.
-    int32_t solver;
-    // Which solver found the returned x; the one asked for if that is the starting point.
-    int32_t best_solver;
-    // How many solvers ran, one after the other: see mlcp_solver_get_stage. 0: the start was good enough.
-    int32_t stages;
-    // How friction bounds were read: an mlcp_friction_mode.
-    int32_t friction_mode;
-    // Which measure decided on convergence: MLCP_MEASURE_ENERGY, or MLCP_MEASURE_NATURAL if a row has no energy.
-    int32_t judge;
-    // How often the driver moved coupled friction bounds, for solvers that do not by themselves.
-    int32_t friction_updates;
-    // Rows of the problem.
-    int32_t rows;
-    // Iterations done.
-    int32_t iterations;
-    // Iteration the returned x comes from; 0: the starting point.
-    int32_t best_iteration;
-    // How often the error was measured.
-    int32_t measurements;
-    // Changes of rows between bound and free, added up over all iterations.
-    int32_t set_changes;
-    // Wall-clock time in seconds.
-    double seconds;
-    // Energy error in joules; +inf if a row has no energy.
-    double energy_error;
-    // Energy error over energy_scale, no unit. 0 when the error is 0.
-    double relative_energy_error;
-    // Energy error at x = clamp(0), the problem's own scale, in joules.
-    double energy_scale;
-    // Energy error at the starting point, in joules.
-    double initial_energy_error;
-    // Fischer-Burmeister residual; mixes N s and m/s.
-    double fischer_burmeister;
-    // Natural residual; mixes N s and m/s.
-    double natural;
-    // Half the squared Fischer-Burmeister residual; mixed units.
-    double merit;
-    // Penalised Fischer-Burmeister residual; mixed units.
-    double penalized;
-    // Duality gap in joules; +inf where a row without a bound on that side moves.
-    double duality_gap;
-} mlcp_report;
 
 // One solver of a solve, as mlcp_solver_get_stage sees it: what ran, why, and what came of it.
 typedef struct {
@@ -638,6 +840,59 @@ mlcp_status mlcp_ali3p_settings_init(mlcp_ali3p_settings *settings,
 // allocates nothing. Since 0.1.
 mlcp_status mlcp_ali3p_report_init(mlcp_ali3p_report *report, size_t struct_size);
 
+// Open a file and list what is in it.
+//
+// path: of the file. out_dataset: receives the handle, to be given to mlcp_dataset_destroy. Returns FILE with a sentence.
+// Any thread. Allocates; files up to 256 MiB are read into memory. Since 0.1.
+mlcp_status mlcp_dataset_open(const char *path,
+                              mlcp_dataset **out_dataset);
+
+// Close a file; NULL is ignored. What the dataset lent is gone with it.
+//
+// A dataset that another thread is using is not destroyed; mlcp_last_error then says so. Since 0.1.
+void mlcp_dataset_destroy(mlcp_dataset *dataset);
+
+// Number of problems in a file; 0 for NULL. Since 0.1.
+size_t mlcp_dataset_problems(const mlcp_dataset *dataset);
+
+// Number of frames in a file; 0 for NULL. Since 0.1.
+size_t mlcp_dataset_frames(const mlcp_dataset *dataset);
+
+// Name of a problem; they are sorted by name.
+//
+// index: below mlcp_dataset_problems; else the empty text. Belongs to the dataset; never NULL. Since 0.1.
+const char *mlcp_dataset_problem_name(const mlcp_dataset *dataset, size_t index);
+
+// Refill a problem with a recorded one, as Jacobian rows where they were recorded, else as CSR.
+//
+// friction_mode: an mlcp_friction_mode; MLCP_FRICTION_MODE_FROZEN takes the recorded normals, else those of the reference
+// solution; with neither, call mlcp_problem_set_frozen_normals. Returns INVALID_INDEX, INVALID_VALUE, FILE with a
+// sentence that names the field. Allocates. Since 0.1.
+mlcp_status mlcp_dataset_load_problem(mlcp_dataset *dataset,
+                                      size_t index,
+                                      int32_t friction_mode,
+                                      mlcp_problem *problem);
+
+// An x recorded with a problem.
+//
+// which: an mlcp_recorded_x. out_x: one double per row. Returns INVALID_STATE if none was recorded, INVALID_INDEX,
+// INVALID_SIZE, INVALID_VALUE, FILE. Since 0.1.
+mlcp_status mlcp_dataset_get_x(mlcp_dataset *dataset, size_t index, int32_t which, double *out_x, size_t out_x_len);
+
+// Refill a frame with a recorded one.
+//
+// index: below mlcp_dataset_frames. Returns INVALID_INDEX, FILE with a sentence that names the field; the frame then
+// stays as it was. Allocates. Since 0.1.
+mlcp_status mlcp_dataset_load_frame(const mlcp_dataset *dataset, size_t index, mlcp_frame *frame);
+
+// The solution recorded with a frame.
+//
+// out_solution: struct_size set by the caller; receives numbers, and pointers that are valid until the next call of this
+// function with this dataset. Returns INVALID_STATE if none was recorded, INVALID_INDEX, INVALID_SIZE, FILE. Since 0.1.
+mlcp_status mlcp_dataset_get_solution(mlcp_dataset *dataset,
+                                      size_t index,
+                                      mlcp_frame_solution *out_solution);
+
 // Prepare findings to be filled by mlcp_problem_diagnose.
 //
 // struct_size: pass sizeof(mlcp_findings). Returns INVALID_SIZE for a size this library does not know. Any thread;
@@ -725,6 +980,89 @@ mlcp_status mlcp_spring_compliance(double stiffness,
                                    double h,
                                    double *out_compliance,
                                    double *out_share);
+
+// Create an empty frame.
+//
+// out_frame: receives the handle, to be given to mlcp_frame_destroy. Any thread. Allocates the handle. Since 0.1.
+mlcp_status mlcp_frame_create(mlcp_frame **out_frame);
+
+// Destroy a frame; NULL is ignored. What mlcp_frame_get_... lent is gone with it.
+//
+// A frame that is in use is not destroyed; mlcp_last_error then says so. Since 0.1.
+void mlcp_frame_destroy(mlcp_frame *frame);
+
+// Set the step size h > 0 and the time at its beginning, both in seconds.
+//
+// Returns INVALID_VALUE. Since 0.1.
+mlcp_status mlcp_frame_set_step(mlcp_frame *frame, double step, double time);
+
+// Begin a frame with its bodies; constraints and contacts of an earlier one are dropped.
+//
+// bodies: copied. Returns INVALID_SIZE (struct_size), INVALID_VALUE naming the field. Since 0.1.
+mlcp_status mlcp_frame_set_bodies(mlcp_frame *frame, const mlcp_bodies *bodies);
+
+// Replace a frame's constraints.
+//
+// constraints: copied. Returns INVALID_SIZE, INVALID_INDEX, INVALID_VALUE naming the field. Since 0.1.
+mlcp_status mlcp_frame_set_constraints(mlcp_frame *frame, const mlcp_constraints *constraints);
+
+// Replace a frame's contacts.
+//
+// contacts: copied. Returns INVALID_SIZE, INVALID_INDEX, INVALID_VALUE naming the field. Since 0.1.
+mlcp_status mlcp_frame_set_contacts(mlcp_frame *frame, const mlcp_contacts *contacts);
+
+// A frame's step size (0 until it is set) and time, in seconds.
+//
+// out_step, out_time: receive them. Since 0.1.
+mlcp_status mlcp_frame_get_step(const mlcp_frame *frame, double *out_step, double *out_time);
+
+// A frame's bodies.
+//
+// out_bodies: receives pointers into the frame, valid until it is changed or destroyed. Since 0.1.
+mlcp_status mlcp_frame_get_bodies(const mlcp_frame *frame, mlcp_bodies *out_bodies);
+
+// A frame's constraints.
+//
+// out_constraints: receives pointers into the frame, valid until it is changed or destroyed. Since 0.1.
+mlcp_status mlcp_frame_get_constraints(const mlcp_frame *frame, mlcp_constraints *out_constraints);
+
+// A frame's contacts.
+//
+// out_contacts: receives pointers into the frame, valid until it is changed or destroyed. Since 0.1.
+mlcp_status mlcp_frame_get_contacts(const mlcp_frame *frame, mlcp_contacts *out_contacts);
+
+// Rows of a frame's problem in a formulation, which is the length of its solutions.
+//
+// formulation: a name, see mlcp_frame. out_rows: receives the number. Returns INVALID_VALUE. Since 0.1.
+mlcp_status mlcp_frame_get_rows(const mlcp_frame *frame, const char *formulation, size_t *out_rows);
+
+// Refill a problem with a frame's, in a formulation.
+//
+// Rows: first the constraints', then normal and two tangents of every contact, impulses in N s; facets and mixed forms
+// have others. formulation: a name, see mlcp_frame. Returns INVALID_VALUE, INVALID_STATE (no step set), UNSUPPORTED
+// (infinite friction has no facets). Uses memory of the frame, which therefore serves one thread at a time. Since 0.1.
+mlcp_status mlcp_frame_fill_problem(mlcp_frame *frame, const char *formulation, mlcp_problem *problem);
+
+// What a solution of a frame's problem means for its bodies and contacts.
+//
+// formulation, z: as the problem was filled and solved. out_velocities: 6 per body, m/s and rad/s at the end of the step.
+// out_impulses: one per constraint row, then normal and two tangents of every contact, N s. out_states: one per contact,
+// an mlcp_contact_state. Each of the three may be NULL with length 0. out_errors: receives the errors, or NULL. Returns
+// INVALID_SIZE, INVALID_VALUE, INVALID_STATE. Uses memory of the frame. Since 0.1.
+mlcp_status mlcp_frame_get_response(mlcp_frame *frame,
+                                    const char *formulation,
+                                    const double *z,
+                                    size_t z_len,
+                                    double *out_velocities,
+                                    size_t out_velocities_len,
+                                    double *out_impulses,
+                                    size_t out_impulses_len,
+                                    int32_t *out_states,
+                                    size_t out_states_len,
+                                    mlcp_frame_errors *out_errors);
+
+// Name of an mlcp_contact_state, "unknown" for any other number. Static text. Any thread. Since 0.1.
+const char *mlcp_contact_state_name(int32_t state);
 
 // The sentence of the last call on this thread that did not return MLCP_STATUS_OK; empty if none.
 //
@@ -1042,6 +1380,55 @@ mlcp_status mlcp_projection_correct_velocities(mlcp_projection *projection,
                                                size_t target_len,
                                                double *out_change,
                                                size_t out_change_len);
+
+// Begin a recording; a file of that name is replaced.
+//
+// path: of the file. options: NULL for the defaults. out_recorder: receives the handle, to be given to
+// mlcp_recorder_destroy. Returns FILE (cannot be written, or another recorder has it), INVALID_SIZE, INVALID_VALUE. Any
+// thread. Allocates; starts a thread. Since 0.1.
+mlcp_status mlcp_recorder_create(const char *path, const mlcp_recorder_options *options, mlcp_recorder **out_recorder);
+
+// End a recording: what is queued is written and the file closed. NULL is ignored.
+//
+// To learn whether the last frames could be written, call mlcp_recorder_flush first. A recorder that another thread is
+// using is not destroyed; mlcp_last_error then says so. Since 0.1.
+void mlcp_recorder_destroy(mlcp_recorder *recorder);
+
+// Queue a frame, perhaps with a solution.
+//
+// formulation, z: how the frame's problem was filled (see mlcp_frame) and its solution; z NULL with length 0: none. The
+// errors of the solution are computed by the writer. report: the solve's, or NULL. All copied. A full queue drops the
+// frame and returns MLCP_STATUS_OK, or waits, as the options say; see mlcp_recorder_get_counts. Returns INVALID_SIZE,
+// INVALID_VALUE, INVALID_STATE (the frame has no step), FILE if the writer failed earlier. Allocates nothing once the
+// queue's slots have grown to the scene. Since 0.1.
+mlcp_status mlcp_recorder_append_frame(mlcp_recorder *recorder,
+                                       const mlcp_frame *frame,
+                                       const char *formulation,
+                                       const double *z,
+                                       size_t z_len,
+                                       const mlcp_report *report);
+
+// Queue a problem, perhaps with a solution.
+//
+// name: of its group, without '/', at most 200 bytes; NULL: a number. Names should differ. x: one double per row, or NULL
+// with length 0. report: the solve's, or NULL. All copied. A full queue is as for mlcp_recorder_append_frame. Returns
+// INVALID_SIZE, INVALID_VALUE, FILE if the writer failed earlier. Since 0.1.
+mlcp_status mlcp_recorder_append_problem(mlcp_recorder *recorder,
+                                         const char *name,
+                                         const mlcp_problem *problem,
+                                         const double *x,
+                                         size_t x_len,
+                                         const mlcp_report *report);
+
+// Wait until everything queued is in the file.
+//
+// Returns FILE, with the sentence, if the writer failed. Since 0.1.
+mlcp_status mlcp_recorder_flush(mlcp_recorder *recorder);
+
+// How far a recording is.
+//
+// out_counts: struct_size set by the caller; receives the numbers. Returns INVALID_SIZE. Since 0.1.
+mlcp_status mlcp_recorder_get_counts(const mlcp_recorder *recorder, mlcp_recorder_counts *out_counts);
 
 // The solver with a short name such as "bpp", for tools.
 //

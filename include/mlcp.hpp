@@ -410,6 +410,156 @@ private:
     std::unique_ptr<mlcp_solver, Destroy> handle_;
 };
 
+/* ---- Frames and recordings. Formulations are texts such as "polyhedral:8", nullptr is "box"; see mlcp_frame. ---- */
+
+/// Structs whose struct_size is set; fill in the rest.
+struct Bodies : mlcp_bodies {
+    Bodies() : mlcp_bodies() { struct_size = sizeof(mlcp_bodies); }
+};
+struct Constraints : mlcp_constraints {
+    Constraints() : mlcp_constraints() { struct_size = sizeof(mlcp_constraints); }
+};
+struct Contacts : mlcp_contacts {
+    Contacts() : mlcp_contacts() { struct_size = sizeof(mlcp_contacts); }
+};
+struct FrameErrors : mlcp_frame_errors {
+    FrameErrors() : mlcp_frame_errors() { struct_size = sizeof(mlcp_frame_errors); }
+};
+struct FrameSolution : mlcp_frame_solution {
+    FrameSolution() : mlcp_frame_solution() { struct_size = sizeof(mlcp_frame_solution); }
+};
+struct RecorderOptions : mlcp_recorder_options {
+    RecorderOptions() : mlcp_recorder_options() { struct_size = sizeof(mlcp_recorder_options); }
+};
+struct RecorderCounts : mlcp_recorder_counts {
+    RecorderCounts() : mlcp_recorder_counts() { struct_size = sizeof(mlcp_recorder_counts); }
+};
+
+/// One time step as an engine knows it. Move-only.
+class Frame {
+public:
+    Frame()
+    {
+        mlcp_frame *handle = nullptr;
+        (void)detail::check(mlcp_frame_create(&handle));
+        handle_.reset(handle);
+    }
+
+    explicit operator bool() const noexcept { return handle_ != nullptr; }
+    /// The C handle, still owned by this object.
+    mlcp_frame *get() const noexcept { return handle_.get(); }
+
+    Result set_step(double step, double time) { return detail::check(mlcp_frame_set_step(get(), step, time)); }
+    Result set_bodies(const mlcp_bodies &bodies) { return detail::check(mlcp_frame_set_bodies(get(), &bodies)); }
+    Result set_constraints(const mlcp_constraints &c) { return detail::check(mlcp_frame_set_constraints(get(), &c)); }
+    Result set_contacts(const mlcp_contacts &contacts) { return detail::check(mlcp_frame_set_contacts(get(), &contacts)); }
+
+    Result get_step(double &step, double &time) const { return detail::check(mlcp_frame_get_step(get(), &step, &time)); }
+    /// Pointers into the frame, valid until it is changed.
+    Result get_bodies(mlcp_bodies &out) const { return detail::check(mlcp_frame_get_bodies(get(), &out)); }
+    Result get_constraints(mlcp_constraints &out) const { return detail::check(mlcp_frame_get_constraints(get(), &out)); }
+    Result get_contacts(mlcp_contacts &out) const { return detail::check(mlcp_frame_get_contacts(get(), &out)); }
+
+    Result get_rows(const char *formulation, std::size_t &out_rows) const
+    {
+        return detail::check(mlcp_frame_get_rows(get(), formulation, &out_rows));
+    }
+    Result fill_problem(const char *formulation, Problem &problem)
+    {
+        return detail::check(mlcp_frame_fill_problem(get(), formulation, problem.get()));
+    }
+    /// Any of the outputs may be absent.
+    Result get_response(const char *formulation, In z, Out out_velocities, Out out_impulses = {},
+                        View<std::int32_t> out_states = {}, mlcp_frame_errors *out_errors = nullptr)
+    {
+        return detail::check(mlcp_frame_get_response(get(), formulation, z.data(), z.size(), out_velocities.data(),
+                                                     out_velocities.size(), out_impulses.data(), out_impulses.size(),
+                                                     out_states.data(), out_states.size(), out_errors));
+    }
+
+private:
+    struct Destroy {
+        void operator()(mlcp_frame *handle) const noexcept { mlcp_frame_destroy(handle); }
+    };
+    std::unique_ptr<mlcp_frame, Destroy> handle_;
+};
+
+/// Records to a file from inside a game loop; the destructor writes what is queued. Move-only.
+class Recorder {
+public:
+    explicit Recorder(const char *path, const mlcp_recorder_options *options = nullptr)
+    {
+        mlcp_recorder *handle = nullptr;
+        (void)detail::check(mlcp_recorder_create(path, options, &handle));
+        handle_.reset(handle);
+    }
+
+    explicit operator bool() const noexcept { return handle_ != nullptr; }
+    /// The C handle, still owned by this object.
+    mlcp_recorder *get() const noexcept { return handle_.get(); }
+
+    Result append_frame(const Frame &frame, const char *formulation = nullptr, In z = {},
+                        const mlcp_report *report = nullptr)
+    {
+        return detail::check(
+            mlcp_recorder_append_frame(get(), frame.get(), formulation, z.data(), z.size(), report));
+    }
+    Result append_problem(const char *name, const Problem &problem, In x = {}, const mlcp_report *report = nullptr)
+    {
+        return detail::check(mlcp_recorder_append_problem(get(), name, problem.get(), x.data(), x.size(), report));
+    }
+    Result flush() { return detail::check(mlcp_recorder_flush(get())); }
+    Result get_counts(RecorderCounts &out) const { return detail::check(mlcp_recorder_get_counts(get(), &out)); }
+
+private:
+    struct Destroy {
+        void operator()(mlcp_recorder *handle) const noexcept { mlcp_recorder_destroy(handle); }
+    };
+    std::unique_ptr<mlcp_recorder, Destroy> handle_;
+};
+
+/// An open file of frames and problems. Move-only.
+class Dataset {
+public:
+    explicit Dataset(const char *path)
+    {
+        mlcp_dataset *handle = nullptr;
+        (void)detail::check(mlcp_dataset_open(path, &handle));
+        handle_.reset(handle);
+    }
+
+    explicit operator bool() const noexcept { return handle_ != nullptr; }
+    /// The C handle, still owned by this object.
+    mlcp_dataset *get() const noexcept { return handle_.get(); }
+
+    std::size_t problems() const noexcept { return mlcp_dataset_problems(get()); }
+    std::size_t frames() const noexcept { return mlcp_dataset_frames(get()); }
+    const char *problem_name(std::size_t index) const noexcept { return mlcp_dataset_problem_name(get(), index); }
+    Result load_problem(std::size_t index, Problem &problem, mlcp_friction_mode mode = MLCP_FRICTION_MODE_COUPLED)
+    {
+        return detail::check(mlcp_dataset_load_problem(get(), index, mode, problem.get()));
+    }
+    Result get_x(std::size_t index, mlcp_recorded_x which, Out out_x)
+    {
+        return detail::check(mlcp_dataset_get_x(get(), index, which, out_x.data(), out_x.size()));
+    }
+    Result load_frame(std::size_t index, Frame &frame) const
+    {
+        return detail::check(mlcp_dataset_load_frame(get(), index, frame.get()));
+    }
+    /// Pointers into the dataset, valid until the next call of this.
+    Result get_solution(std::size_t index, FrameSolution &out)
+    {
+        return detail::check(mlcp_dataset_get_solution(get(), index, &out));
+    }
+
+private:
+    struct Destroy {
+        void operator()(mlcp_dataset *handle) const noexcept { mlcp_dataset_destroy(handle); }
+    };
+    std::unique_ptr<mlcp_dataset, Destroy> handle_;
+};
+
 /* ---- Mechanisms ---- */
 
 /// What a diagnosis found.

@@ -17,6 +17,7 @@ for tool in "$@"; do
         nm) package=binutils ;;
         dh) package=debhelper ;;
         dpkg-buildpackage) package=dpkg-dev ;;
+        h5dump) package=hdf5-tools ;;
         cargo)
             echo "mlcp: no Rust toolchain found. Install rustup (https://rustup.rs) or Debian's 'rustup' package, then run again." >&2
             exit 1 ;;

@@ -34,6 +34,8 @@ pub enum Status {
     OutOfMemory = 10,
     /// A defect in libmlcp was caught at the boundary; the handle only accepts destroy.
     Internal = 11,
+    /// A file cannot be opened, read or written, or is not what it claims to be.
+    File = 12,
 }
 
 impl Status {
@@ -52,6 +54,7 @@ impl Status {
             Status::Busy => "busy",
             Status::OutOfMemory => "out of memory",
             Status::Internal => "internal error",
+            Status::File => "file",
         }
     }
 }

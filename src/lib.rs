@@ -23,22 +23,27 @@
 //! - [`monitor`]: records, best iterate, stop rules, history.
 //! - [`driver`]: the one iteration loop.
 //! - [`linalg`]: factorisations; knows no complementarity.
+//! - [`multibody`]: frames (bodies, joints, contacts of a step) and the problems to be made of them.
+//! - `dataset`: recordings and problem files in HDF5 (feature `dataset`, on by default).
 //! - [`ffi`]: the C ABI; the only place with `unsafe`.
 //!
 //! Uses point one way: `linalg ← problem ← metrics ← plan ← monitor ← driver ← ffi`, `problem ← solvers ← driver`,
-//! `problem ← mechanism ← ffi`.
+//! `problem ← mechanism ← ffi`, `metrics ← multibody ← dataset ← ffi`.
 //! `tests/architecture.rs` holds them to it.
 
 mod budget;
 mod error;
 mod settings;
 
+#[cfg(feature = "dataset")]
+pub mod dataset;
 pub mod driver;
 pub mod ffi;
 pub mod linalg;
 pub mod mechanism;
 pub mod metrics;
 pub mod monitor;
+pub mod multibody;
 pub mod plan;
 pub mod problem;
 pub mod solvers;

@@ -8,6 +8,8 @@ mod common;
 
 #[path = "allocations/counting.rs"]
 mod counting;
+#[path = "allocations/frames.rs"]
+mod frames;
 #[path = "allocations/mechanisms.rs"]
 mod mechanisms;
 #[path = "../lab/src/rigid.rs"]

@@ -57,6 +57,10 @@ const MEASURE: Example = Example {
     ],
 };
 
+const RECORD: Example = Example { file: "07_record.c", args: &["/dev/null/no.h5"], prints: &[] };
+
+const REPLAY: Example = Example { file: "08_replay.c", args: &[], prints: &[] };
+
 const CPP: Example = Example {
     file: "05_cpp.cpp",
     args: &[],
@@ -189,6 +193,28 @@ fn measure_your_solver() {
     let out = scratch("measure_alone");
     compile("gcc", &["-std=c99", "-O2", "-Wconversion"], &root().join("c_examples").join(MEASURE.file), &out, &["-lm"]);
     expect(&out, &[], MEASURE.prints);
+}
+
+/// Recorded by one program, replayed by another; the file is read by nothing but the library's own calls.
+#[test]
+fn record_and_replay() {
+    for (compiler, pair) in COMPILERS.iter().enumerate() {
+        for shared in [true, false] {
+            let file = scratch(&format!("{}_{shared}.h5", pair.c));
+            let path = file.to_str().expect("UTF-8 path");
+            let args = [path, "--steps", "90", "--balls", "12", "--wait"];
+            expect(&build(&RECORD, compiler, shared), &args, &["90 frames written, 0 dropped", "ok\n"]);
+            let replay = build(&REPLAY, compiler, shared);
+            expect(&replay, &[path, "9"], &["90 frames, 0 problems", "cone           alart-curnier    10/10", "ok\n"]);
+        }
+    }
+    let record = build(&RECORD, 0, true);
+    let nowhere = run(record.to_str().expect("UTF-8 path"), RECORD.args);
+    assert!(!nowhere.status.success() && String::from_utf8_lossy(&nowhere.stderr).contains("cannot be written"));
+    let file = scratch("valgrind.h5");
+    let path = file.to_str().expect("UTF-8 path");
+    under_valgrind(&record, &[path, "--steps", "20", "--balls", "5"]);
+    under_valgrind(&build(&REPLAY, 0, true), &[path, "5"]);
 }
 
 #[test]
@@ -338,6 +364,52 @@ int main()
     OK(solver.solve(problem, {}, x, nullptr));
     OK(problem.get_velocity_change(x, change));
     EXPECT(std::strcmp(mlcp::version(), mlcp_version()) == 0 && solver.get() != nullptr && problem.get() != nullptr);
+
+    /* A frame: one ball on the ground, in two formulations; and a file that is not there. */
+    const double heavy[1] = {2.0}, inertia[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, origin[3] = {0, 0, 0}, turn[4] = {1, 0, 0, 0};
+    const double rest[6] = {0}, weight[6] = {0, 0, -20.0, 0, 0, 0}, up[3] = {0, 0, 1}, half[1] = {0.5};
+    const std::int32_t ground[2] = {-1, 0};
+    mlcp::Frame frame;
+    mlcp::Bodies one;
+    one.count = 1;
+    one.masses = heavy;
+    one.inertia = inertia;
+    one.positions = origin;
+    one.quaternions = turn;
+    one.velocities = rest;
+    one.forces = weight;
+    mlcp::Contacts touch;
+    touch.count = 1;
+    touch.pairs = ground;
+    touch.gap = origin;
+    touch.mu = half;
+    touch.normals = up;
+    touch.points = origin;
+    OK(frame.set_step(0.01, 0.0));
+    OK(frame.set_bodies(one));
+    OK(frame.set_contacts(touch));
+    for (const char *formulation : {"box", "polyhedral:4"}) {
+        std::size_t n = 0;
+        OK(frame.get_rows(formulation, n));
+        std::vector<double> z(n);
+        std::int32_t state = -1;
+        mlcp::FrameErrors left;
+        mlcp::Settings lemke;
+        lemke.solver = MLCP_SOLVER_KIND_LEMKE;
+        mlcp::Solver pivots(lemke);
+        OK(frame.fill_problem(formulation, problem));
+        OK(pivots.solve(problem, {}, z, nullptr));
+        OK(frame.get_response(formulation, z, change, {}, mlcp::View<std::int32_t>(&state, 1), &left));
+        EXPECT(std::fabs(change[2]) < 1e-12 && state == MLCP_CONTACT_STATE_STICK && left.normal < 1e-20);
+    }
+    one.count = 0;
+    OK(frame.get_bodies(one));
+    EXPECT(one.count == 1 && one.masses[0] == 2.0);
+    REFUSED(mlcp::Frame().fill_problem("box", problem), MLCP_STATUS_INVALID_STATE);
+#ifndef MLCP_NO_EXCEPTIONS
+    REFUSED(mlcp::Dataset("no such file.h5"), MLCP_STATUS_FILE);
+    REFUSED(mlcp::Recorder("no/such/folder/x.h5"), MLCP_STATUS_FILE);
+#endif
     std::printf("wrapper ok\n");
     return 0;
 }

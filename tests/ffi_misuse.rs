@@ -6,8 +6,12 @@
 
 #[path = "ffi_misuse/callbacks.rs"]
 mod callbacks;
+#[path = "ffi_misuse/datasets.rs"]
+mod datasets;
 #[path = "ffi_misuse/fixture.rs"]
 mod fixture;
+#[path = "ffi_misuse/frames.rs"]
+mod frames;
 #[path = "ffi_misuse/matrices.rs"]
 mod matrices;
 #[path = "ffi_misuse/measures.rs"]
@@ -28,7 +32,16 @@ use mlcp::Status;
 type Row = (&'static str, Status, &'static [&'static str], fn(&mut Fixture) -> Status);
 
 fn all_rows() -> Vec<Row> {
-    [matrices::rows(), measures::rows(), mechanisms::rows(), problems::rows(), solvers::rows()].concat()
+    [
+        matrices::rows(),
+        measures::rows(),
+        mechanisms::rows(),
+        problems::rows(),
+        solvers::rows(),
+        frames::rows(),
+        datasets::rows(),
+    ]
+    .concat()
 }
 
 #[test]
@@ -60,7 +73,14 @@ fn wrong_calls_are_refused_and_change_nothing() {
 }
 
 /// Exports that cannot be called wrongly, or are tested one by one in `callbacks.rs` and `mechanisms.rs`.
-const ELSEWHERE: [&str; 14] = [
+const ELSEWHERE: [&str; 21] = [
+    "mlcp_contact_state_name",
+    "mlcp_frame_destroy",
+    "mlcp_recorder_destroy",
+    "mlcp_dataset_destroy",
+    "mlcp_dataset_problems",
+    "mlcp_dataset_frames",
+    "mlcp_dataset_problem_name",
     "mlcp_last_error",
     "mlcp_version",
     "mlcp_status_name",

@@ -1,11 +1,14 @@
 //! Experiments with libmlcp: replay recorded problems, compare solvers, draw what happened.
 
+mod convert;
+mod info;
 mod natural;
 mod paper;
 mod plot;
-mod problems;
+mod record;
 mod replay;
 // Scenes that the library's tests and benches use too.
+mod report;
 #[allow(dead_code)]
 mod rigid;
 mod table;
@@ -23,12 +26,18 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     Paper(paper::Paper),
+    Convert(convert::Convert),
+    Info(info::Info),
+    Record(record::Record),
     Replay(replay::Replay),
 }
 
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Paper(paper) => paper.run(),
+        Command::Convert(convert) => convert.run(),
+        Command::Info(info) => info.run(),
+        Command::Record(record) => record.run(),
         Command::Replay(replay) => replay.run(),
     };
     match done {

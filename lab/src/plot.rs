@@ -132,8 +132,8 @@ fn text(out: &mut String, x: f64, y: f64, anchor: &str, size: u32, words: &str) 
     );
 }
 
-/// Names come from files and may hold anything; control characters are not allowed in XML at all.
-fn escape(words: &str) -> String {
+/// Text for SVG and HTML: names come from files and may hold anything; control characters are not allowed in XML at all.
+pub fn escape(words: &str) -> String {
     let mut out = String::new();
     for c in words.chars() {
         match c {
@@ -379,4 +379,83 @@ pub fn charts(title: &str, charts: &[Chart]) -> String {
     legend(&mut body, right, 80.0, &names);
     let height = 450f64.max(100.0 + 20.0 * names.len() as f64);
     document(right + 2.0 * LEGEND_WIDTH, height, title, &body)
+}
+
+/// A named list of numbers.
+pub type Group = (String, Vec<f64>);
+
+/// The number at this share of a sorted list.
+fn quantile(sorted: &[f64], share: f64) -> f64 {
+    let at = share * (sorted.len() - 1) as f64;
+    let (low, part) = (sorted[at.floor() as usize], at.fract());
+    low + part * (sorted[at.ceil() as usize] - low)
+}
+
+/// Tukey's box plots on a logarithmic axis: quartiles, median, whiskers to 1.5 times the box, dots beyond.
+pub fn boxes(title: &str, y_title: &str, groups: &[Group]) -> String {
+    let (y, y_ticks) = decades(groups.iter().flat_map(|g| &g.1).copied());
+    let pitch = 34.0;
+    let longest = groups.iter().map(|g| g.0.len()).max().unwrap_or(0) as f64;
+    let (width, height) = (pitch * groups.len().max(4) as f64, 320.0);
+    let panel = Panel { left: 80.0, top: 60.0, width, height, x: (0.0, groups.len().max(4) as f64), y };
+    let mut body = String::new();
+    panel.axes(&mut body, &[], &y_ticks, [title, "", y_title]);
+    for (k, (name, values)) in groups.iter().enumerate() {
+        let middle = k as f64 + 0.5;
+        let (x, _) = panel.at(middle, y.0);
+        let bottom = panel.top + height + 12.0;
+        let _ = writeln!(
+            body,
+            r#"<text x="{x:.1}" y="{bottom:.1}" font-size="12" text-anchor="end" transform="rotate(-60 {x:.1} {bottom:.1})">{}</text>"#,
+            escape(name)
+        );
+        let mut logs: Vec<f64> = values.iter().filter(|v| v.is_finite()).map(|v| v.max(FLOOR).log10()).collect();
+        if logs.is_empty() {
+            continue;
+        }
+        logs.sort_unstable_by(f64::total_cmp);
+        let [q1, q2, q3] = [0.25, 0.5, 0.75].map(|s| quantile(&logs, s));
+        let reach = 1.5 * (q3 - q1);
+        let inside = || logs.iter().copied().filter(|v| *v >= q1 - reach && *v <= q3 + reach);
+        let (low, high) = (inside().fold(q1, f64::min), inside().fold(q3, f64::max));
+        line(&mut body, panel.at(middle, low), panel.at(middle, high), "#555");
+        let ((left, top), (right, under)) = (panel.at(middle - 0.3, q3), panel.at(middle + 0.3, q1));
+        let _ = writeln!(
+            body,
+            r##"<rect x="{left:.1}" y="{top:.1}" width="{:.1}" height="{:.1}" fill="{}" fill-opacity="0.35" stroke="#333"/>"##,
+            right - left,
+            (under - top).max(1.0),
+            colour(k)
+        );
+        line(&mut body, panel.at(middle - 0.3, q2), panel.at(middle + 0.3, q2), "#000");
+        for v in logs.iter().filter(|v| **v < low || **v > high) {
+            let (x, y) = panel.at(middle, *v);
+            let _ = writeln!(body, r#"<circle cx="{x:.1}" cy="{y:.1}" r="1.8" fill="{}"/>"#, colour(k));
+        }
+    }
+    document(110.0 + width, 90.0 + height + 7.0 * longest, title, &body)
+}
+
+/// Errors against the number of the frame, one curve per group.
+pub fn over_frames(title: &str, y_title: &str, groups: &[(String, Vec<(f64, f64)>)]) -> String {
+    let all = || groups.iter().flat_map(|g| &g.1);
+    let (y, y_ticks) = decades(all().map(|p| p.1));
+    let last = all().fold(1.0f64, |m, p| m.max(p.0));
+    let step = [1.0, 2.0, 5.0].into_iter().flat_map(|m| (0..9).map(move |d| m * 10f64.powi(d)));
+    let step = step.filter(|s| last / s <= 8.0).fold(f64::INFINITY, f64::min);
+    let x_ticks: Vec<(f64, String)> =
+        (0..=(last / step) as usize).map(|k| (k as f64 * step, format!("{}", k as f64 * step))).collect();
+    let panel = Panel { left: 80.0, top: 60.0, width: 620.0, height: 320.0, x: (0.0, last), y };
+    let mut body = String::new();
+    panel.axes(&mut body, &x_ticks, &y_ticks, [title, "frame", y_title]);
+    for (style, (_, points)) in groups.iter().enumerate() {
+        let step = points.len().div_ceil(MOST_POINTS).max(1);
+        let known = points.iter().step_by(step).filter(|p| p.1.is_finite());
+        let points: Vec<(f64, f64)> = known.map(|p| (p.0, p.1.max(FLOOR).log10())).collect();
+        panel.curve(&mut body, &points, style, points.len() <= 40);
+    }
+    let names: Vec<String> = groups.iter().map(|g| g.0.clone()).collect();
+    legend(&mut body, 720.0, 70.0, &names);
+    let height = 440f64.max(90.0 + 20.0 * names.len() as f64);
+    document(720.0 + 2.0 * LEGEND_WIDTH, height, title, &body)
 }

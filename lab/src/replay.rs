@@ -1,10 +1,12 @@
 //! `mlcp-lab replay`: recorded problems, solved by any of the solvers, measured alike.
 
 use crate::plot::{self, Sample, Trace};
-use crate::problems::{Form, ProblemFile, Recorded};
+use crate::report;
 use crate::table::{self, Refused, Row, Solved, Table};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use mlcp::dataset::{self, Dataset, Recorded};
 use mlcp::metrics::Point;
+use mlcp::multibody::{set_exact_cones, Formulation, Formulator, Frame, Polyhedral, Response, Shape};
 use mlcp::{Engine, FrictionMode, Measure, Problem, Settings, SolverKind, Status};
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
@@ -23,6 +25,27 @@ pub enum Friction {
     Cone,
 }
 
+/// How to hand the matrix to the library.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Form {
+    /// Compressed rows.
+    Csr,
+    /// Two-body rows, where recorded.
+    Jacobian,
+    /// All entries.
+    Dense,
+}
+
+impl From<Form> for dataset::Form {
+    fn from(form: Form) -> dataset::Form {
+        match form {
+            Form::Csr => dataset::Form::Csr,
+            Form::Jacobian => dataset::Form::Jacobian,
+            Form::Dense => dataset::Form::Dense,
+        }
+    }
+}
+
 /// Where a solve starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Start {
@@ -34,9 +57,9 @@ pub enum Start {
     Ref,
 }
 
-/// Solve recorded problems and print how wrong, how long, how many iterations.
+/// Solve recorded problems and frames and print how wrong, how long, how many iterations.
 ///
-/// Reads HDF5 files with groups /problems/<name>. One row per problem and solver, then a summary per solver. A
+/// Reads recordings, problem files and FCLIB files (HDF5). One row per problem and solver, then a summary per solver. A
 /// solver that cannot treat a problem prints "unsupported" with the reason. Exit code 2 means that the file, a problem
 /// in it or an option is bad.
 #[derive(clap::Args)]
@@ -64,6 +87,14 @@ pub struct Replay {
     /// Iteration budget of one solve; 0: the solver's default
     #[arg(long, value_name = "N", default_value = "0")]
     iterations: usize,
+    /// How to write frames as problems, separated by commas: box, cone, polyhedral:8, circumscribed:8, and these after
+    /// mixed:; recorded problems can be turned into cone, polyhedral:8 and circumscribed:8 [default: frames as box,
+    /// problems as recorded]
+    #[arg(long, value_name = "NAME,…", default_value = "")]
+    formulation: String,
+    /// Only every k-th frame
+    #[arg(long, value_name = "K", default_value = "1", value_parser = clap::value_parser!(u32).range(1..))]
+    every: u32,
     /// How to hand over the matrix [default: jacobian where recorded, else csr]
     #[arg(long, value_enum)]
     form: Option<Form>,
@@ -76,6 +107,10 @@ pub struct Replay {
     /// Write SVG pictures into this folder: convergence of up to 6 problems, and a performance profile
     #[arg(long, value_name = "DIR")]
     plot: Option<PathBuf>,
+    /// Write a comparison into this folder: report.csv, box plots and errors over frames as SVG, and all of it as one
+    /// page, report.html
+    #[arg(long, value_name = "DIR")]
+    report: Option<PathBuf>,
 }
 
 fn solver_help() -> String {
@@ -96,9 +131,25 @@ fn stages(engine: &Engine) -> String {
 
 /// A problem as it will be solved.
 struct Task {
-    recorded: Recorded,
+    name: String,
+    /// Empty: as recorded.
+    formulation: String,
+    /// Number of the frame it was made of, and the frame.
+    frame: Option<(usize, Frame, Formulation)>,
     problem: Problem,
     start: Option<Vec<f64>>,
+    /// Joules per unit of x·w.
+    joules: f64,
+}
+
+impl Task {
+    /// The name to show: a frame or problem may come in several formulations.
+    fn shown(&self) -> String {
+        match self.formulation.as_str() {
+            "" => self.name.clone(),
+            formulation => format!("{} [{formulation}]", self.name),
+        }
+    }
 }
 
 impl Replay {
@@ -107,7 +158,7 @@ impl Replay {
         let solvers = self.solvers()?;
         let settings = self.settings()?;
         let tasks = self.tasks()?;
-        if let Some(folder) = &self.plot {
+        for folder in self.plot.iter().chain(&self.report) {
             std::fs::create_dir_all(folder).map_err(|e| format!("{}: cannot be made: {e}", folder.display()))?;
         }
         let rows = match self.solve_all(&tasks, &solvers, settings) {
@@ -117,6 +168,10 @@ impl Replay {
             Err(Trouble::Sentence(s)) => return Err(s),
             Ok(rows) => rows,
         };
+        if let Some(folder) = &self.report {
+            let title = format!("{}, {} solves", self.file.display(), rows.len());
+            report::write(folder, &title, &rows, self.energy_rel)?;
+        }
         match &self.plot {
             Some(folder) => self.draw(folder, &tasks, &solvers, settings, &rows),
             None => Ok(()),
@@ -160,39 +215,80 @@ impl Replay {
     /// Read everything first: a bad file is refused before an hour of solving, not after.
     fn tasks(&self) -> Result<Vec<Task>, String> {
         let pattern = glob::Pattern::new(&self.problem).map_err(|e| format!("--problem '{}': {e}", self.problem))?;
-        let file = ProblemFile::open(&self.file).map_err(|e| e.to_string())?;
-        let names: Vec<&String> = file.names().iter().filter(|n| pattern.matches(n)).collect();
-        if names.is_empty() {
-            return Err(format!(
-                "{}: no problem matches '{}' among {}",
-                self.file.display(),
-                self.problem,
-                file.names().len()
-            ));
-        }
+        let formulations = self.formulations()?;
+        let file = Dataset::open(&self.file).map_err(|e| e.to_string())?;
         let mut notes = Notes::default();
         let mut tasks = Vec::new();
-        for name in names {
-            let recorded = file.read(name).map_err(|e| e.to_string())?;
-            tasks.extend(self.task(recorded, &mut notes)?);
+        for k in 0..file.problems() {
+            if !file.problem_name(k).is_some_and(|n| pattern.matches(n)) {
+                continue;
+            }
+            let recorded = file.problem(k).map_err(|e| e.to_string())?;
+            match formulations[..] {
+                [] => tasks.extend(self.task(&recorded, &mut notes)?),
+                _ => {
+                    for formulation in &formulations {
+                        tasks.push(self.reformulated(&recorded, *formulation)?);
+                    }
+                }
+            }
+        }
+        let mut formulator = Formulator::new();
+        for k in (0..file.frames()).step_by(self.every as usize) {
+            let name = format!("frame{k:06}");
+            if !pattern.matches(&name) {
+                continue;
+            }
+            let mut frame = Frame::new();
+            file.frame(k, &mut frame).map_err(|e| e.to_string())?;
+            let as_box = [Formulation::BOX];
+            for &formulation in if formulations.is_empty() { &as_box[..] } else { &formulations[..] } {
+                let mut problem = Problem::new();
+                let say = |e: mlcp::Error| format!("{}: {name}: {e}", self.file.display());
+                formulator.fill(&frame, formulation, &mut problem).map_err(say)?;
+                tasks.push(Task {
+                    name: name.clone(),
+                    formulation: formulation.to_string(),
+                    frame: Some((k, frame.clone(), formulation)),
+                    problem,
+                    start: None,
+                    joules: 1.0,
+                });
+            }
+        }
+        if tasks.is_empty() && !notes.0.is_empty() {
+            return Err(format!("{}: no problem has a pair of friction rows to be a cone", self.file.display()));
         }
         if tasks.is_empty() {
-            return Err(format!("{}: no problem has a pair of friction rows to be a cone", self.file.display()));
+            let (problems, frames) = (file.problems(), file.frames());
+            let among = if frames > 0 { format!("{problems} and {frames} frames") } else { problems.to_string() };
+            return Err(format!("{}: no problem matches '{}' among {among}", self.file.display(), self.problem));
         }
         notes.print();
         Ok(tasks)
     }
 
-    fn task(&self, recorded: Recorded, notes: &mut Notes) -> Result<Option<Task>, String> {
-        let form = recorded.form(self.form);
-        if self.form.is_some_and(|wanted| wanted != form) {
-            notes.add(&recorded.name, "cannot be had in that form and are solved as csr");
+    fn formulations(&self) -> Result<Vec<Formulation>, String> {
+        let names = self.formulation.split(',').map(str::trim).filter(|n| !n.is_empty());
+        let all: Vec<Formulation> =
+            names.map(str::parse).collect::<mlcp::Result<_>>().map_err(|e| format!("--formulation: {e}"))?;
+        match all.iter().any(|f| f.shape == Shape::FrozenBox) {
+            true => Err("--formulation frozen-box needs normals; use --friction frozen with recorded problems".into()),
+            false => Ok(all),
+        }
+    }
+
+    fn task(&self, recorded: &Recorded, notes: &mut Notes) -> Result<Option<Task>, String> {
+        let wanted = self.form.map(dataset::Form::from);
+        if wanted.is_some_and(|wanted| wanted != recorded.form(Some(wanted))) {
+            notes.add(&recorded.name, "cannot be had in that form and are solved in the recorded one");
         }
         let frozen = self.friction == Friction::Frozen;
-        if frozen && recorded.has_friction() && recorded.x_ref.is_none() {
+        if frozen && recorded.has_friction() && recorded.x_ref.is_none() && recorded.frozen_normals.is_none() {
             notes.add(&recorded.name, "have no x_ref to freeze friction at and are solved with coupled friction");
         }
-        let mode = if frozen && recorded.x_ref.is_some() { FrictionMode::Frozen } else { FrictionMode::Coupled };
+        let known = recorded.x_ref.is_some() || recorded.frozen_normals.is_some();
+        let mode = if frozen && known { FrictionMode::Frozen } else { FrictionMode::Coupled };
         let start = match self.start {
             Start::Cold => None,
             Start::X0 => recorded.x0.clone(),
@@ -201,19 +297,47 @@ impl Replay {
         if self.start != Start::Cold && start.is_none() {
             notes.add(&recorded.name, "have no such starting point and are started cold");
         }
-        let filled = match self.friction {
-            Friction::Cone => recorded.fill_cones(form),
-            _ => recorded.fill(form, mode).map(Some),
-        };
-        let problem = filled.map_err(|e| format!("{}: problem {}: {e}", self.file.display(), recorded.name))?;
-        if problem.is_none() {
+        let mut problem = Problem::new();
+        recorded.fill(&mut problem, wanted, mode).map_err(|e| self.in_problem(recorded, &e))?;
+        if self.friction == Friction::Cone
+            && set_exact_cones(&mut problem).map_err(|e| self.in_problem(recorded, &e))? == 0
+        {
             notes.add(&recorded.name, "have no pair of friction rows to be a cone and are left out");
+            return Ok(None);
         }
-        Ok(problem.map(|problem| Task { recorded, problem, start }))
+        let (name, formulation, joules) = (recorded.name.clone(), String::new(), recorded.joules);
+        Ok(Some(Task { name, formulation, frame: None, problem, start, joules }))
+    }
+
+    /// A recorded problem with another shape of its friction cones.
+    fn reformulated(&self, recorded: &Recorded, formulation: Formulation) -> Result<Task, String> {
+        if formulation.mixed {
+            return Err("--formulation mixed needs frames; recorded problems have no velocities".into());
+        }
+        let say = |e: mlcp::Error| self.in_problem(recorded, &e);
+        let (mut source, mut problem) = (Problem::new(), Problem::new());
+        recorded.fill(&mut source, self.form.map(dataset::Form::from), FrictionMode::Coupled).map_err(say)?;
+        match formulation.shape {
+            Shape::Polyhedral(polygon) => Polyhedral::default().fill(&source, polygon, &mut problem).map_err(say)?,
+            Shape::Cone => {
+                set_exact_cones(&mut source).map_err(say)?;
+                problem = source;
+            }
+            _ if !recorded.cone_mu.is_empty() => {
+                return Err(format!("{}: box friction of exact cones: use circumscribed:4", recorded.name));
+            }
+            _ => problem = source,
+        }
+        let (name, formulation) = (recorded.name.clone(), formulation.to_string());
+        Ok(Task { name, formulation, frame: None, problem, start: None, joules: recorded.joules })
+    }
+
+    fn in_problem(&self, recorded: &Recorded, error: &mlcp::Error) -> String {
+        format!("{}: problem {}: {error}", self.file.display(), recorded.name)
     }
 
     fn solve_all(&self, tasks: &[Task], solvers: &[SolverKind], settings: Settings) -> Result<Vec<Row>, Trouble> {
-        let longest = tasks.iter().map(|t| t.recorded.name.len()).max().unwrap_or(0);
+        let longest = tasks.iter().map(|t| t.shown().len()).max().unwrap_or(0);
         let names: Vec<&'static str> = solvers.iter().map(|s| s.name()).collect();
         let longest_solver = names.iter().map(|s| s.len()).max().unwrap_or(0);
         let bar = progress(tasks.len() * solvers.len());
@@ -221,10 +345,12 @@ impl Replay {
         let mut rows = Vec::new();
         for task in tasks {
             for &solver in solvers {
-                bar.set_message(format!("{} {}", solver.name(), task.recorded.name));
+                bar.set_message(format!("{} {}", solver.name(), task.shown()));
                 let row = Row {
-                    problem: task.recorded.name.clone(),
-                    n: task.recorded.rows(),
+                    problem: task.shown(),
+                    formulation: task.formulation.clone(),
+                    frame: task.frame.as_ref().map(|f| f.0),
+                    n: task.problem.len(),
                     solver: solver.name(),
                     result: self.solve(task, Settings { solver, ..settings })?,
                 };
@@ -256,11 +382,16 @@ impl Replay {
                 }
                 Ok(&report) => {
                     if best.as_ref().is_none_or(|b| report.seconds < b.seconds) {
-                        let stages = stages(&engine);
-                        best = Some(Solved { report, joules: task.recorded.joules, seconds: report.seconds, stages });
+                        let (seconds, stages) = (report.seconds, stages(&engine));
+                        best = Some(Solved { report, joules: task.joules, seconds, stages, errors: None });
                     }
                 }
             }
+        }
+        if let (Some(best), Some((_, frame, formulation))) = (&mut best, &task.frame) {
+            let mut response = Response::default();
+            let done = Formulator::new().respond(frame, *formulation, engine.x(), &mut response);
+            best.errors = done.is_ok().then_some(response.errors);
         }
         best.map(Ok).ok_or_else(|| Trouble::Sentence("--repeats must be at least 1".to_string()))
     }
@@ -280,8 +411,8 @@ impl Replay {
         for task in tasks.iter().take(MOST_PICTURES) {
             let traces: Vec<Trace> =
                 solvers.iter().filter_map(|&solver| trace(task, Settings { solver, ..settings })).collect();
-            let name = &task.recorded.name;
-            let picture = plot::convergence(name, task.recorded.rows(), task.problem.has_energy(), &traces);
+            let name = &task.shown();
+            let picture = plot::convergence(name, task.problem.len(), task.problem.has_energy(), &traces);
             save(&format!("convergence_{}.svg", file_name(name)), picture)?;
         }
         if tasks.len() > MOST_PICTURES {
@@ -307,7 +438,7 @@ fn trace(task: &Task, settings: Settings) -> Option<Trace> {
         let energy = if problem.has_energy() { Measure::Energy.total(&at) } else { f64::NAN };
         samples.push(Sample {
             iteration: seen.record.iteration,
-            energy: energy * task.recorded.joules,
+            energy: energy * task.joules,
             fischer_burmeister: Measure::FischerBurmeister.total(&at),
             natural: Measure::Natural.total(&at),
         });
@@ -316,7 +447,7 @@ fn trace(task: &Task, settings: Settings) -> Option<Trace> {
     let mut engine = Engine::new(settings).ok()?;
     // A refused problem has no curve; the table has said why.
     let scale = engine.solve(problem, task.start.as_deref(), Some(&mut observer)).ok()?.energy_scale;
-    let tolerance = settings.relative_tolerance * scale * task.recorded.joules;
+    let tolerance = settings.relative_tolerance * scale * task.joules;
     Some(Trace { solver: settings.solver.name(), samples, tolerance })
 }
 

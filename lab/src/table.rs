@@ -1,5 +1,6 @@
 //! Rows of results, as text to read and as tab-separated values, and what they add up to per solver.
 
+use mlcp::multibody::FrameErrors;
 use mlcp::{Measure, Report};
 use std::io::{self, Write};
 
@@ -11,6 +12,10 @@ pub const SOLVED_NATURAL: f64 = 1e-8;
 pub struct Row {
     /// Name of the problem.
     pub problem: String,
+    /// How it was written as a problem; empty: as recorded.
+    pub formulation: String,
+    /// Number of the frame it was made of.
+    pub frame: Option<usize>,
     /// Number of rows of the problem.
     pub n: usize,
     /// Name of the solver.
@@ -37,6 +42,8 @@ pub struct Solved {
     pub joules: f64,
     /// Least seconds of all repeats.
     pub seconds: f64,
+    /// The errors of Lu et al. 2013, of a frame.
+    pub errors: Option<FrameErrors>,
     /// What a chain of solvers did.
     pub stages: String,
 }

@@ -6,6 +6,7 @@ use crate::plan::Reason;
 use crate::settings::SolverKind;
 use libc::c_char;
 use std::cell::RefCell;
+use std::ffi::CStr;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
 const TEXT: usize = 256;
@@ -100,6 +101,17 @@ pub(super) unsafe fn out<'a, T>(pointer: *mut T, name: &str) -> Result<&'a mut T
     Ok(unsafe { &mut *pointer })
 }
 
+/// A text with a final NUL.
+pub(super) unsafe fn text<'a>(pointer: *const c_char, name: &str) -> Result<&'a str> {
+    if pointer.is_null() {
+        return Err(null(name));
+    }
+    // SAFETY: the caller promises a final NUL.
+    unsafe { CStr::from_ptr(pointer) }
+        .to_str()
+        .map_err(|_| Error::new(Status::InvalidValue, format_args!("{name} is not UTF-8")))
+}
+
 /// Refuse buffers that share memory where one is written while the other is read.
 pub(super) fn disjoint(read: (&[f64], &str), write: (*const f64, usize, &str)) -> Result<()> {
     let (r, w) = (read.0.as_ptr() as usize, write.0 as usize);
@@ -150,6 +162,7 @@ pub extern "C" fn mlcp_status_name(status: i32) -> *const c_char {
         9 => "busy\0",
         10 => "out of memory\0",
         11 => "internal error\0",
+        12 => "file\0",
         _ => "unknown\0",
     };
     text.as_ptr() as *const c_char

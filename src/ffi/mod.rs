@@ -10,21 +10,31 @@
 
 mod ali3p;
 mod ali3p_types;
+#[cfg(feature = "dataset")]
+mod dataset;
 mod diagnosis;
+mod frame;
 mod guard;
 mod handle;
 mod measure;
 mod problem;
 mod projection;
+#[cfg(feature = "dataset")]
+mod recorder;
 mod solver;
 mod types;
 
 pub use ali3p::*;
 pub use ali3p_types::*;
+#[cfg(feature = "dataset")]
+pub use dataset::*;
 pub use diagnosis::*;
+pub use frame::*;
 pub use guard::*;
 pub use measure::*;
 pub use problem::*;
 pub use projection::*;
+#[cfg(feature = "dataset")]
+pub use recorder::*;
 pub use solver::*;
 pub use types::*;

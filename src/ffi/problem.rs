@@ -1,7 +1,7 @@
 //! `mlcp_problem`: one step's problem, refilled every step.
 
 use super::guard::{disjoint, expect_len, guard, optional, out, slice, slice_mut};
-use super::handle::{Handle, Shared};
+use super::handle::{Exclusive, Handle, Shared};
 use crate::error::{Error, Result, Status};
 use crate::metrics::{check_diagonal, exact_diagonal, ExactMassWorkspace, Measure, Point};
 use crate::problem::{FrictionMode, Problem, Triangle};
@@ -39,12 +39,17 @@ pub(super) unsafe fn read<'a>(problem: *const mlcp_problem) -> Result<Shared<'a,
     }
 }
 
+/// Take a problem handle to change it.
+pub(super) unsafe fn take<'a>(problem: *mut mlcp_problem) -> Result<Exclusive<'a, Inner>> {
+    match unsafe { problem.as_ref() } {
+        Some(problem) => problem.0.exclusive("problem"),
+        None => Err(Error::new(Status::NullArgument, format_args!("problem is NULL"))),
+    }
+}
+
 /// Run `change` on a problem held exclusively.
 pub(super) unsafe fn change(problem: *mut mlcp_problem, change: impl FnOnce(&mut Problem) -> Result<()>) -> Status {
-    guard(|| match unsafe { problem.as_ref() } {
-        Some(problem) => change(&mut problem.0.exclusive("problem")?.problem),
-        None => Err(Error::new(Status::NullArgument, format_args!("problem is NULL"))),
-    })
+    guard(|| change(&mut unsafe { take(problem) }?.problem))
 }
 
 /// Create an empty problem.

@@ -28,6 +28,8 @@ pub struct Friction {
     mu: Vec<f64>,
     /// Half width of every friction row's bound once frozen.
     frozen: Vec<f64>,
+    /// The impulses it was frozen at.
+    frozen_at: Vec<f64>,
     /// The one before it was released.
     kept: Vec<f64>,
 }
@@ -75,6 +77,7 @@ impl Friction {
         reserve(&mut self.normal, rows)?;
         reserve(&mut self.mu, rows)?;
         reserve(&mut self.frozen, rows)?;
+        reserve(&mut self.frozen_at, rows)?;
         reserve(&mut self.kept, rows)
     }
 
@@ -82,6 +85,7 @@ impl Friction {
         self.normal.clear();
         self.mu.clear();
         self.frozen.clear();
+        self.frozen_at.clear();
     }
 
     pub(super) fn fill(&mut self, findex: &[i32], mu: &[f64], mode: FrictionMode) -> Result<()> {
@@ -124,6 +128,8 @@ impl Friction {
         self.require_frozen()?;
         if self.is_set() {
             refill(&mut self.frozen, x.len(), 0.0)?;
+            refill(&mut self.frozen_at, x.len(), 0.0)?;
+            self.frozen_at.copy_from_slice(x);
             for i in 0..x.len() {
                 if let Some(f) = self.normal_of(i) {
                     self.frozen[i] = reach(self.mu[i], x[f]);
@@ -161,6 +167,11 @@ impl Friction {
         } else {
             0.0
         }
+    }
+
+    /// The impulses at which the bounds were frozen; empty if they were not.
+    pub fn frozen_at(&self) -> &[f64] {
+        &self.frozen_at
     }
 
     pub(super) fn check_ready(&self) -> Result<()> {

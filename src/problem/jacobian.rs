@@ -58,6 +58,8 @@ impl Row {
 /// Two-body constraint rows.
 #[derive(Debug, Default)]
 pub struct Jacobian {
+    /// As given, for those who record problems.
+    inverse_mass: Vec<f64>,
     /// L of every body.
     root: Vec<Root>,
     /// Rows as given, for velocities of bodies that no impulse can move.
@@ -168,6 +170,7 @@ pub(super) fn check(inverse_mass: &[f64], rows: &[f64], bodies: &[i32], complian
 impl Jacobian {
     pub(super) fn reserve(&mut self, rows: usize, bodies: usize) -> Result<()> {
         let motion = product("bodies", bodies.saturating_add(1), 6)?;
+        reserve(&mut self.inverse_mass, product("bodies", bodies, BODY_LEN)?)?;
         reserve(&mut self.root, bodies)?;
         reserve(&mut self.raw, rows)?;
         reserve(&mut self.rows, rows)?;
@@ -185,6 +188,8 @@ impl Jacobian {
     ) -> Result<()> {
         let (nb, n) = (inverse_mass.len() / BODY_LEN, rows.len() / ROW_LEN);
         self.reserve(n, nb)?;
+        self.inverse_mass.clear();
+        self.inverse_mass.extend_from_slice(inverse_mass);
         self.root.clear();
         for (k, m) in inverse_mass.chunks_exact(BODY_LEN).enumerate() {
             self.root.push(Root::new(k, m)?);
@@ -219,6 +224,16 @@ impl Jacobian {
             None => self.compliance.resize(n, 0.0),
         }
         Ok(())
+    }
+
+    /// Inverse masses as they were given, 12 per body.
+    pub fn inverse_mass(&self) -> &[f64] {
+        &self.inverse_mass
+    }
+
+    /// Rows as they were given, but for a row on one body twice, which has its halves added up.
+    pub fn given_rows(&self) -> &[[f64; ROW_LEN]] {
+        &self.raw
     }
 
     /// Number of bodies, the world not counted.

@@ -372,6 +372,11 @@ impl Problem {
         self.friction.check_ready()
     }
 
+    /// The bounds that were set for row `i`, without friction.
+    pub fn own_bounds(&self, i: usize) -> (f64, f64) {
+        (self.lo[i], self.hi[i])
+    }
+
     /// Bounds of row `i` when the impulses are `x`. A cone's tangent rows: minus and plus the radius of their disc.
     #[inline]
     pub fn bounds_of(&self, i: usize, x: &[f64]) -> (f64, f64) {
@@ -401,6 +406,22 @@ impl Problem {
         if self.friction.is_set() || self.has_cones() {
             for i in 0..x.len() {
                 (lo[i], hi[i]) = self.bounds_of(i, x);
+            }
+        }
+    }
+
+    /// The entries `(j, a_ij)` of row `i` in rising order of j; zeros may or may not be among them.
+    pub fn for_each_entry(&self, i: usize, f: &mut dyn FnMut(usize, f64)) {
+        match self.operator() {
+            Operator::Dense(a) => a.row(i).iter().enumerate().filter(|(_, &a)| a != 0.0).for_each(|(j, &a)| f(j, a)),
+            Operator::Csr(a) => a.row(i).for_each(|(j, a)| f(j, a)),
+            Operator::Jacobian(a) => {
+                let (mine, world) = (a.rows()[i].body, a.bodies() as u32);
+                for (j, row) in a.rows().iter().enumerate() {
+                    if j == i || row.body.iter().any(|b| *b != world && mine.contains(b)) {
+                        f(j, a.entry(i, j));
+                    }
+                }
             }
         }
     }

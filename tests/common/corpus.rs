@@ -1,8 +1,8 @@
 //! Problems recorded from Bullet and ODE, `tests/data/engines.h5`.
 //!
-//! w = A x + b throughout. On friction rows `lo`, `hi` hold -mu, +mu, and the row in `findex` bounds them.
+//! w = A x + b throughout.
 
-use hdf5_pure::{AttrValue, File, Group};
+use mlcp::dataset::{Dataset, JacobianRows, Recorded};
 use mlcp::{FrictionMode, Problem, Triangle};
 
 /// How to hand the matrix over.
@@ -31,19 +31,6 @@ pub enum Friction {
 pub const INCONSISTENT: [(&str, f64); 2] =
     [("bullet_bridge12_s060_i0_n96", 1.0e-10), ("bullet_bridge12_s150_i0_n93", 9.1e-8)];
 
-/// Two-body rows of a recorded problem: A = J M⁻¹ Jᵀ + diag(compliance).
-#[derive(Clone, Debug)]
-pub struct CorpusJacobian {
-    /// 12 per body.
-    pub inverse_mass: Vec<f64>,
-    /// 12 per row.
-    pub rows: Vec<f64>,
-    /// 2 per row, -1 for the world.
-    pub bodies: Vec<i32>,
-    /// 1 per row.
-    pub compliance: Vec<f64>,
-}
-
 /// One recorded step of one island.
 #[derive(Clone, Debug)]
 pub struct CorpusProblem {
@@ -53,26 +40,23 @@ pub struct CorpusProblem {
     pub columns: Vec<i32>,
     pub values: Vec<f64>,
     pub b: Vec<f64>,
-    /// As recorded; on friction rows -mu.
+    /// On friction rows -inf.
     pub lo: Vec<f64>,
-    /// As recorded; on friction rows mu.
+    /// On friction rows +inf.
     pub hi: Vec<f64>,
     pub findex: Vec<i32>,
+    /// Of the friction rows.
+    pub mu: Vec<f64>,
     /// Reference solution with coupled friction; not unique where the problem is rank-deficient.
     pub x_ref: Vec<f64>,
     /// The engine's warm start, if it keeps one.
     pub x0: Option<Vec<f64>>,
-    pub jacobian: Option<CorpusJacobian>,
+    pub jacobian: Option<JacobianRows>,
     /// What the engine's own Dantzig solver found, if it reported no error.
     pub dantzig: Option<Vec<f64>>,
     /// ODE works in forces and accelerations: joules need x·dt and w·dt.
     pub units_are_forces: bool,
     pub dt: f64,
-}
-
-/// Is this recorded bound one at all? Bullet writes 1e10 for infinity, ODE a true infinity.
-pub fn is_infinite(bound: f64) -> bool {
-    bound.abs() >= 1e10
 }
 
 impl CorpusProblem {
@@ -82,23 +66,10 @@ impl CorpusProblem {
         (f >= 0 && f as usize != i).then_some(f as usize)
     }
 
-    /// `(lo, hi, mu)`: bounds with friction rows unlimited, and the coefficients those rows had in place of bounds.
+    /// `(lo, hi, mu)`: bounds with friction rows unlimited, and the coefficients of those rows.
     pub fn friction_bounds(&self) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
-        let (mut lo, mut hi, mut mu) = (self.lo.clone(), self.hi.clone(), vec![0.0; self.n]);
-        for i in 0..self.n {
-            if self.normal_of(i).is_some() {
-                mu[i] = if is_infinite(self.hi[i]) { f64::INFINITY } else { self.hi[i] };
-                lo[i] = f64::NEG_INFINITY;
-                hi[i] = f64::INFINITY;
-            }
-            if is_infinite(lo[i]) {
-                lo[i] = f64::NEG_INFINITY;
-            }
-            if is_infinite(hi[i]) {
-                hi[i] = f64::INFINITY;
-            }
-        }
-        (lo, hi, mu)
+        let bounds = |v: &[f64]| v.iter().map(|&v| mlcp::problem::as_bound(v)).collect();
+        (bounds(&self.lo), bounds(&self.hi), self.mu.clone())
     }
 
     /// All entries by rows.
@@ -127,7 +98,7 @@ impl CorpusProblem {
             Form::Csr => problem.set_csr(self.n, &self.row_start, &self.columns, &self.values),
             Form::Jacobian => {
                 let j = self.jacobian.as_ref().unwrap_or_else(|| panic!("{name} has no Jacobian"));
-                problem.set_jacobian(&j.inverse_mass, &j.rows, &j.bodies, Some(&j.compliance))
+                problem.set_jacobian(&j.inverse_mass, &j.rows, &j.bodies, j.compliance.as_deref())
             }
         }
         .unwrap_or_else(|e| panic!("{name}: {e}"));
@@ -207,11 +178,8 @@ impl CorpusProblem {
 /// Every recorded problem, sorted by name.
 pub fn load() -> Vec<CorpusProblem> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/engines.h5");
-    let file = File::open(path).unwrap_or_else(|e| panic!("{path}: {e}"));
-    let group = file.group("problems").expect("a group /problems");
-    let mut names = group.groups().expect("a list of problems");
-    names.sort();
-    names.iter().map(|name| read(name, &group.group(name).expect(name))).collect()
+    let file = Dataset::open(path.as_ref()).unwrap_or_else(|e| panic!("{e}"));
+    (0..file.problems()).map(|k| file.problem(k).unwrap_or_else(|e| panic!("{e}")).into()).collect()
 }
 
 /// The recorded problem of that name.
@@ -219,57 +187,26 @@ pub fn load_one(name: &str) -> CorpusProblem {
     load().into_iter().find(|p| p.name == name).unwrap_or_else(|| panic!("no problem {name} in the corpus"))
 }
 
-fn read(name: &str, group: &Group) -> CorpusProblem {
-    let f64s =
-        |path: &str| group.dataset(path).and_then(|d| d.read_f64()).unwrap_or_else(|e| panic!("{name}/{path}: {e}"));
-    let i32s =
-        |path: &str| group.dataset(path).and_then(|d| d.read_i32()).unwrap_or_else(|e| panic!("{name}/{path}: {e}"));
-    let datasets = group.datasets().expect(name);
-    let has = |path: &str| datasets.iter().any(|d| d == path);
-    let meta = match group.attrs().expect(name).remove("meta") {
-        Some(AttrValue::String(text) | AttrValue::AsciiString(text) | AttrValue::VarLenString(text)) => text,
-        other => panic!("{name}: meta is {other:?}"),
-    };
-    let b = f64s("b");
-    let n = b.len();
-    let jacobian = has("jacobian").then(|| CorpusJacobian {
-        inverse_mass: f64s("inverse_mass"),
-        rows: f64s("jacobian"),
-        bodies: i32s("bodies"),
-        compliance: f64s("compliance"),
-    });
-    let problem = CorpusProblem {
-        name: name.to_string(),
-        n,
-        row_start: i32s("A/indptr"),
-        columns: i32s("A/indices"),
-        values: f64s("A/data"),
-        lo: f64s("lo"),
-        hi: f64s("hi"),
-        findex: i32s("findex"),
-        x_ref: f64s("x_ref"),
-        x0: has("x0").then(|| f64s("x0")),
-        jacobian,
-        dantzig: ["bt_dantzig", "ode_dantzig"].iter().find_map(|solver| {
-            let found = group.group("engine_solutions").ok()?.dataset(solver).ok()?;
-            let fine =
-                matches!(found.attrs().ok()?.remove("ok")?, AttrValue::I64(1) | AttrValue::U64(1) | AttrValue::I32(1));
-            fine.then(|| found.read_f64().ok()).flatten()
-        }),
-        units_are_forces: field(&meta, "units").contains("force"),
-        dt: field(&meta, "dt").parse().unwrap_or_else(|e| panic!("{name}: dt: {e}")),
-        b,
-    };
-    for (what, len) in [("lo", problem.lo.len()), ("hi", problem.hi.len()), ("x_ref", problem.x_ref.len())] {
-        assert_eq!(len, n, "{name}/{what}");
+impl From<Recorded> for CorpusProblem {
+    fn from(r: Recorded) -> CorpusProblem {
+        let matrix = r.matrix.unwrap_or_else(|| panic!("{} has no matrix", r.name));
+        CorpusProblem {
+            n: r.b.len(),
+            row_start: matrix.row_start,
+            columns: matrix.columns,
+            values: matrix.values,
+            b: r.b,
+            lo: r.lo,
+            hi: r.hi,
+            findex: r.findex,
+            mu: r.mu,
+            x_ref: r.x_ref.unwrap_or_else(|| panic!("{} has no x_ref", r.name)),
+            x0: r.x0,
+            jacobian: r.jacobian,
+            dantzig: r.engine_solutions.into_iter().find(|s| s.name.ends_with("_dantzig") && s.ok).map(|s| s.x),
+            units_are_forces: r.units_are_forces,
+            dt: r.step.unwrap_or_else(|| panic!("{} has no step", r.name)),
+            name: r.name,
+        }
     }
-    problem
-}
-
-/// The value of a key in a flat JSON object, quotes and all.
-fn field<'a>(json: &'a str, key: &str) -> &'a str {
-    let quoted = format!("\"{key}\":");
-    let at = json.find(&quoted).unwrap_or_else(|| panic!("no {key} in {json}"));
-    let rest = json[at + quoted.len()..].trim_start();
-    rest[..rest.find([',', '}']).unwrap_or(rest.len())].trim()
 }

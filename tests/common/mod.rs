@@ -3,6 +3,8 @@
 #![allow(dead_code, unused_imports)]
 
 pub mod corpus;
+pub mod frames;
+pub mod lookup3;
 pub mod oracle;
 pub mod problems;
 pub mod random;

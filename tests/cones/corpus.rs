@@ -28,7 +28,9 @@ fn with_cones(p: &CorpusProblem, as_rows: bool) -> Option<Problem> {
     }
     let mut problem = Problem::new();
     match &p.jacobian {
-        Some(j) if !as_rows => problem.set_jacobian(&j.inverse_mass, &j.rows, &j.bodies, Some(&j.compliance)).unwrap(),
+        Some(j) if !as_rows => {
+            problem.set_jacobian(&j.inverse_mass, &j.rows, &j.bodies, j.compliance.as_deref()).unwrap()
+        }
         _ => problem.set_csr(p.n, &p.row_start, &p.columns, &p.values).unwrap(),
     }
     let (lo, hi, mu) = p.friction_bounds();

@@ -120,6 +120,12 @@ fn destroying_nothing_is_nothing() {
     unsafe {
         mlcp_problem_destroy(null_mut());
         mlcp_solver_destroy(null_mut());
+        mlcp_frame_destroy(null_mut());
+        mlcp_recorder_destroy(null_mut());
+        mlcp_dataset_destroy(null_mut());
+        assert_eq!((mlcp_dataset_problems(null()), mlcp_dataset_frames(null())), (0, 0));
+        assert!(last_error().contains("dataset is NULL"), "{}", last_error());
+        assert_eq!(CStr::from_ptr(mlcp_dataset_problem_name(null(), 0)), c"");
         assert_eq!(mlcp_problem_rows(null()), 0);
         assert!(last_error().contains("problem is NULL"), "{}", last_error());
         assert_eq!(mlcp_solver_history_len(null()), 0);
@@ -133,8 +139,9 @@ fn names_are_known_or_unknown() {
     let text = |p| unsafe { CStr::from_ptr(p) }.to_str().unwrap();
     let names = |f: extern "C" fn(i32) -> *const libc::c_char, n: i32| (0..n).map(|k| text(f(k))).collect::<Vec<_>>();
     for (f, count) in [
-        (mlcp_status_name as extern "C" fn(i32) -> *const libc::c_char, 12),
+        (mlcp_status_name as extern "C" fn(i32) -> *const libc::c_char, 13),
         (mlcp_outcome_name, OUTCOMES),
+        (mlcp_contact_state_name, 3),
         (mlcp_reason_text, Reason::ALL.len() as i32),
     ] {
         let all = names(f, count);

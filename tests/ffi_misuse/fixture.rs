@@ -50,6 +50,28 @@ pub struct Outputs {
     pub report: mlcp_report,
     pub iteration: mlcp_iteration,
     pub stage: mlcp_stage,
+    pub frame: *mut mlcp_frame,
+    pub bodies: mlcp_bodies,
+    pub constraints: mlcp_constraints,
+    pub contacts: mlcp_contacts,
+    pub errors: mlcp_frame_errors,
+    pub recorder: *mut mlcp_recorder,
+    pub counts: mlcp_recorder_counts,
+    pub dataset: *mut mlcp_dataset,
+    pub solution: mlcp_frame_solution,
+}
+
+impl Outputs {
+    /// Structs that a call may look at before it writes.
+    fn set_sizes(&mut self) {
+        self.settings.struct_size = size_of::<mlcp_settings>();
+        self.report.struct_size = size_of::<mlcp_report>();
+        self.iteration.struct_size = size_of::<mlcp_iteration>();
+        self.stage.struct_size = size_of::<mlcp_stage>();
+        self.errors.struct_size = size_of::<mlcp_frame_errors>();
+        self.counts.struct_size = size_of::<mlcp_recorder_counts>();
+        self.solution.struct_size = size_of::<mlcp_frame_solution>();
+    }
 }
 
 pub struct Fixture {
@@ -135,21 +157,14 @@ impl Fixture {
 
     pub fn seal(&mut self) {
         unsafe { ptr::write_bytes(&mut *self.out as *mut Outputs as *mut u8, SEAL, size_of::<Outputs>()) };
-        // Structs that a call may look at before it writes.
-        self.out.settings.struct_size = size_of::<mlcp_settings>();
-        self.out.report.struct_size = size_of::<mlcp_report>();
-        self.out.iteration.struct_size = size_of::<mlcp_iteration>();
-        self.out.stage.struct_size = size_of::<mlcp_stage>();
+        self.out.set_sizes();
         self.sealed = self.bytes();
     }
 
     /// Only `struct_size` may differ: rows put wrong numbers there.
     pub fn is_sealed(&self) -> bool {
         let mut now = *self.out;
-        now.settings.struct_size = size_of::<mlcp_settings>();
-        now.report.struct_size = size_of::<mlcp_report>();
-        now.iteration.struct_size = size_of::<mlcp_iteration>();
-        now.stage.struct_size = size_of::<mlcp_stage>();
+        now.set_sizes();
         let at = &now as *const Outputs as *const u8;
         unsafe { std::slice::from_raw_parts(at, size_of::<Outputs>()) == &self.sealed[..] }
     }
