@@ -65,6 +65,16 @@ struct Options {
     }
 };
 
+/// For Options::recorder: append every problem with its solution to a file. The recorder (mlcp_recorder_create) stays the
+/// caller's and must outlive the solver or its options.
+inline std::function<void(const mlcp_problem *, const double *, std::size_t, const mlcp_report &)>
+record_to(mlcp_recorder *recorder)
+{
+    return [recorder](const mlcp_problem *problem, const double *x, std::size_t n, const mlcp_report &report) {
+        (void)mlcp_recorder_append_problem(recorder, nullptr, problem, x, n, &report);
+    };
+}
+
 /// What kind of row is the worst.
 enum class RowKind { none, joint, contact, friction, rolling };
 

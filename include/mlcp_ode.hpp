@@ -94,6 +94,13 @@ struct Record {
 };
 typedef void (*Recorder)(const Record &record, void *user_data);
 
+/* A Recorder that appends every island's problem with its solution to a file; user_data is an mlcp_recorder. */
+inline void record_to_file(const Record &record, void *recorder)
+{
+    (void)mlcp_recorder_append_problem(static_cast<mlcp_recorder *>(recorder), nullptr, record.problem, record.x, record.rows,
+                                       record.report);
+}
+
 struct Options {
     mlcp_settings settings; /* solver, iteration and time budget of each island's solve, tolerances in joules: see mlcp.h */
     /* MLCP_FRICTION_MODE_COUPLED: |x_i| <= mu x_n at the solution. MLCP_FRICTION_MODE_FROZEN: as dWorldStep, at the normal

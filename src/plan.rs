@@ -31,7 +31,7 @@ pub enum Reason {
     GeneralNewton = 7,
     /// Contacts are exact cones: Newton's method on their projections.
     Cones = 8,
-    /// Newton's method on the cones did not settle: prox sweeps, to begin it again elsewhere.
+    /// The cones are too many for Newton's method, or it did not settle: prox sweeps.
     ConeSweeps = 9,
 }
 
@@ -62,9 +62,7 @@ impl Reason {
             Reason::General => c"A is not symmetric or a row has no effective mass: complementary pivots",
             Reason::GeneralNewton => c"A is not symmetric or a row has no effective mass: Newton's method",
             Reason::Cones => c"contacts are exact cones: Newton's method on their projections",
-            Reason::ConeSweeps => {
-                c"Newton's method on the cones did not settle: prox sweeps, to begin it again elsewhere"
-            }
+            Reason::ConeSweeps => c"the cones are too many for Newton's method, or it did not settle: prox sweeps",
         }
     }
 }
@@ -88,11 +86,21 @@ const FIRST_SWEEPS: usize = 16;
 /// Pivots before the interior point method takes over: about what that costs.
 const FIRST_PIVOTS: usize = 24;
 /// Sweeps that come last.
-const LAST_SWEEPS: usize = 5000;
+const LAST_SWEEPS: usize = 1000;
+/// Newton steps on the projections that come last.
+const LAST_STEPS: usize = 200;
 /// Up to this many rows a dense tableau or Jacobian matrix is cheap.
 const SMALL: usize = 300;
+/// The largest order of a dense LU factorisation.
+const LARGE: usize = 2000;
 /// Below this many rows pivots are done before sweeps have warmed up.
 const TINY: usize = 64;
+
+/// Is a dense LU factorisation, over the rows or six times the bodies, a matter of less than a second?
+fn takes_dense_lu(problem: &Problem) -> bool {
+    let bodies = if problem.bodies() > 0 { 6 * problem.bodies() } else { usize::MAX };
+    problem.len().min(bodies) <= LARGE
+}
 
 /// The stages, in order.
 #[derive(Clone, Copy, Debug, Default)]
@@ -123,9 +131,14 @@ impl Plan {
             self.push(SolverKind::Pgs, Reason::TimeLimit, FIRST_SWEEPS);
         }
         self.push(SolverKind::Bpp, Reason::Pivots, FIRST_PIVOTS);
-        self.push_whole(SolverKind::InteriorPoint, Reason::Redundant);
+        // Coupled friction makes the interior point method's system unsymmetric, and its factor dense.
+        if !problem.has_live_bounds() || takes_dense_lu(problem) {
+            self.push_whole(SolverKind::InteriorPoint, Reason::Redundant);
+        }
         self.push(SolverKind::Nncg, Reason::LastResort, LAST_SWEEPS);
-        self.push_whole(SolverKind::AlartCurnier, Reason::LastResort);
+        if takes_dense_lu(problem) {
+            self.push(SolverKind::AlartCurnier, Reason::LastResort, LAST_STEPS);
+        }
         self.push_whole(SolverKind::Bpp, Reason::Polish);
     }
 
@@ -134,9 +147,14 @@ impl Plan {
         if settings.time_limit > 0.0 && problem.len() > TINY {
             self.push(SolverKind::ProxGs, Reason::TimeLimit, FIRST_SWEEPS);
         }
-        self.push_whole(SolverKind::AlartCurnier, Reason::Cones);
+        let newton = takes_dense_lu(problem);
+        if newton {
+            self.push_whole(SolverKind::AlartCurnier, Reason::Cones);
+        }
         self.push_whole(SolverKind::ProxGs, Reason::ConeSweeps);
-        self.push_whole(SolverKind::AlartCurnier, Reason::Polish);
+        if newton {
+            self.push_whole(SolverKind::AlartCurnier, Reason::Polish);
+        }
     }
 
     /// Everything else.

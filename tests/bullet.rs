@@ -156,6 +156,12 @@ fn examples() {
 }
 
 /// The C++ of the guide compiles as printed: a block with a main as it is, any other inside a function with a world.
+/// The guide's program left a recording of problems with their solutions.
+fn recorded(name: &str) {
+    let file = mlcp::dataset::Dataset::open(&scratch(name)).expect("a recording");
+    assert!(file.problems() > 0);
+}
+
 #[test]
 fn the_guide_compiles() {
     if !bullet() {
@@ -177,15 +183,17 @@ fn the_guide_compiles() {
         }
     }
     let source = scratch("guide_fragments.cpp");
+    let here = source.parent().expect("a folder").display();
     let text = format!(
         "#include \"bullet_world.h\"\n#include \"mlcp_bullet.hpp\"\n#include <BulletDynamics/MLCPSolvers/btDantzigSolver.h>\n\
          #include <BulletDynamics/MLCPSolvers/btMLCPSolver.h>\n\
-         #include <BulletDynamics/Featherstone/btMultiBodyMLCPConstraintSolver.h>\n#include <cstdio>\n\
-         int main() {{\nmlcp::bullet::ConstraintSolver solver;\nBulletWorld scene(&solver);\n\
+         #include <BulletDynamics/Featherstone/btMultiBodyMLCPConstraintSolver.h>\n#include <cstdio>\n#include <unistd.h>\n\
+         int main() {{\nif (chdir(\"{here}\") != 0) return 1;\nmlcp::bullet::ConstraintSolver solver;\nBulletWorld scene(&solver);\n\
          btDiscreteDynamicsWorld &world = scene.world();\nbuild_wall(scene, 3);\n{fragments}return 0;\n}}\n"
     );
     std::fs::write(&source, text).expect("write the source");
     let binary = scratch("guide_fragments");
     build("g++", "-std=c++11", Double, &source, &binary);
     run_ok(binary.to_str().expect("UTF-8 path"), [""; 0]);
+    recorded("bullet.h5");
 }

@@ -33,7 +33,7 @@ const ROD: Example = Example {
 // A second instead of 2 ms: how far the solver gets must not depend on how busy the machine is.
 const GAME_LOOP: Example = Example {
     file: "02_game_loop.c",
-    args: &["--time-limit", "1"],
+    args: &["--time-limit", "10"],
     prints: &["600 steps of 1/60 s, 33 bodies", "time limit 0", "allocations   0 after the warm-up", "ok\n"],
 };
 
