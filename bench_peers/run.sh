@@ -33,8 +33,8 @@ cc $flags -std=gnu99 bench_peers/workers/libmlcp.c -o "$dir/workers/libmlcp" \
 worker ode c++ $flags bench_peers/workers/ode.cpp $(pkg-config --cflags --libs ode 2>/dev/null)
 worker bullet c++ $flags -DBT_USE_DOUBLE_PRECISION bench_peers/workers/bullet.cpp $(pkg-config --cflags bullet 2>/dev/null) \
     -lBulletDynamics-float64 -lBulletCollision-float64 -lLinearMath-float64
-worker siconos cc $flags -std=gnu99 bench_peers/workers/siconos.c -I/usr/include/siconos -I/usr/include/siconos/numerics -I/usr/include/siconos/externals \
-    -lsiconos_numerics -lm
+worker siconos cc $flags -std=gnu99 bench_peers/workers/siconos.c \
+    -I/usr/include/siconos -I/usr/include/siconos/numerics -lsiconos_numerics -lm
 
 # A virtual environment that can be thrown away: rm -r target/bench_peers/venv.
 if [ ! -x "$dir/venv/bin/python" ]; then

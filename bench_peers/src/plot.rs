@@ -85,7 +85,13 @@ pub fn draw(axes: &Axes, series: &[Series]) -> String {
             }
         }
         let (lx, ly) = (LEFT + WIDTH + 14.0, TOP + 10.0 + 19.0 * k as f64);
-        let _ = writeln!(out, r#"<path d="M{lx} {ly}h26" {style}/><text x="{}" y="{}">{}</text>"#, lx + 32.0, ly + 4.0, s.name);
+        let _ = writeln!(
+            out,
+            r#"<path d="M{lx} {ly}h26" {style}/><text x="{}" y="{}">{}</text>"#,
+            lx + 32.0,
+            ly + 4.0,
+            s.name
+        );
     }
     out.push_str("</svg>\n");
     out

@@ -87,8 +87,7 @@ impl Problem {
         for part in [&head[..], &self.row_start, &self.columns] {
             part.iter().try_for_each(|v| out.write_all(&v.to_le_bytes()))?;
         }
-        let numbers =
-            [&self.values, &self.b, &self.lo, &self.hi, &rows.jacobian, &rows.inverse_mass, &rows.compliance];
+        let numbers = [&self.values, &self.b, &self.lo, &self.hi, &rows.jacobian, &rows.inverse_mass, &rows.compliance];
         for part in numbers {
             part.iter().try_for_each(|v| out.write_all(&v.to_le_bytes()))?;
         }
@@ -133,8 +132,10 @@ pub fn recorded(path: &Path) -> Vec<Problem> {
 }
 
 fn read(name: &str, group: &Group) -> Problem {
-    let f64s = |path: &str| group.dataset(path).and_then(|d| d.read_f64()).unwrap_or_else(|e| panic!("{name}/{path}: {e}"));
-    let i32s = |path: &str| group.dataset(path).and_then(|d| d.read_i32()).unwrap_or_else(|e| panic!("{name}/{path}: {e}"));
+    let f64s =
+        |path: &str| group.dataset(path).and_then(|d| d.read_f64()).unwrap_or_else(|e| panic!("{name}/{path}: {e}"));
+    let i32s =
+        |path: &str| group.dataset(path).and_then(|d| d.read_i32()).unwrap_or_else(|e| panic!("{name}/{path}: {e}"));
     let has_rows = group.datasets().expect(name).iter().any(|d| d == "jacobian");
     let meta = match group.attrs().expect(name).remove("meta") {
         Some(AttrValue::String(text) | AttrValue::AsciiString(text) | AttrValue::VarLenString(text)) => text,

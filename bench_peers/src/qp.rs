@@ -102,13 +102,8 @@ pub fn clarabel(p: &Problem) {
 pub fn osqp(p: &Problem) {
     let n = p.n();
     let u = upper(p);
-    let a = osqp::CscMatrix {
-        nrows: n,
-        ncols: n,
-        indptr: u.starts.into(),
-        indices: u.rows.into(),
-        data: u.values.into(),
-    };
+    let a =
+        osqp::CscMatrix { nrows: n, ncols: n, indptr: u.starts.into(), indices: u.rows.into(), data: u.values.into() };
     let identity = osqp::CscMatrix {
         nrows: n,
         ncols: n,

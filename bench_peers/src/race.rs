@@ -121,7 +121,8 @@ pub struct Race {
 
 /// Run everything. Options are environment variables: PROBLEMS (globs), CAP (seconds), CORE.
 pub fn run(dir: &Path, corpus: &Path) -> Race {
-    let option = |name: &str, default: &str| std::env::var(name).ok().filter(|v| !v.is_empty()).unwrap_or(default.into());
+    let option =
+        |name: &str, default: &str| std::env::var(name).ok().filter(|v| !v.is_empty()).unwrap_or(default.into());
     let (patterns, cap, core) = (option("PROBLEMS", "*"), option("CAP", "4"), option("CORE", "0"));
     let wanted: Vec<glob::Pattern> = patterns
         .split_whitespace()

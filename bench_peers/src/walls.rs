@@ -97,7 +97,8 @@ fn matrix(rows: &Rows) -> (Vec<i32>, Vec<i32>, Vec<f64>) {
             let Ok(body) = usize::try_from(rows.bodies[k]) else { continue };
             for &other in &of_body[body] {
                 let inverse = |c: usize| rows.inverse_mass[12 * body + if c < 3 { c } else { 3 + 4 * (c - 3) }];
-                let product = (0..6).map(|c| rows.jacobian[6 * k + c] * inverse(c) * rows.jacobian[6 * other + c]).sum::<f64>();
+                let product =
+                    (0..6).map(|c| rows.jacobian[6 * k + c] * inverse(c) * rows.jacobian[6 * other + c]).sum::<f64>();
                 *entries.entry(other / 2).or_insert(0.0) += product;
             }
         }

@@ -66,7 +66,7 @@ int main(int argc, char **argv)
     for (j.sweeps = pgs ? 100 : 1; j.sweeps <= 1000000; j.sweeps *= 10) {
         char setting[32];
         int claim = 0;
-        const double seconds = worker_time(solve, &j, &claim);
+        const double seconds = worker_time(solve, nullptr, &j, &claim);
         snprintf(setting, sizeof setting, pgs ? "%d-sweeps" : "exact", j.sweeps);
         worker_print(setting, seconds, claim, n, j.x.getBufferPointer());
         if (!pgs) {

@@ -69,7 +69,7 @@ int main(int argc, char **argv)
     j.findex = static_cast<int *>(calloc(n + 8, sizeof(int)));
     j.arena = dxAllocateTemporaryWorldProcessMemArena(dxEstimateSolveLCPMemoryReq((unsigned)n, false), nullptr, nullptr);
     int claim = 0;
-    const double seconds = worker_time(solve, &j, &claim);
+    const double seconds = worker_time(solve, nullptr, &j, &claim);
     worker_print("exact", seconds, claim, j.p.n, j.x);
     return 0;
 }

@@ -66,7 +66,7 @@ static worker_problem worker_read(const char *path)
 }
 
 /* All entries of A by rows of the given stride. */
-static double *worker_dense(const worker_problem *p, size_t stride)
+static inline double *worker_dense(const worker_problem *p, size_t stride)
 {
     double *a = (double *)calloc((size_t)p->n * stride + 1, sizeof(double));
     for (int i = 0; i < p->n; i++) {
@@ -84,11 +84,17 @@ static double worker_seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Best time of several calls of solve(data): repeated until they took 30 ms together, 500 at most. */
-static double worker_time(int (*solve)(void *), void *data, int *claim)
+/*
+ * Best time of several calls of solve(data): repeated until they took 30 ms together, 500 at most. before(data), which may
+ * be NULL, is called before each and not timed.
+ */
+static double worker_time(int (*solve)(void *), void (*before)(void *), void *data, int *claim)
 {
     double best = HUGE_VAL, total = 0.0;
     for (int k = 0; k < 500 && total < 0.03; k++) {
+        if (before) {
+            before(data);
+        }
         const double start = worker_seconds();
         *claim = solve(data);
         const double spent = worker_seconds() - start;
