@@ -30,7 +30,7 @@ bench: ## criterion benchmarks, and what monitoring costs
 	@scripts/setup.sh cargo
 	$(CARGO) bench
 
-bench-peers: lib ## libmlcp beside other solvers on one core, into docs/performance.md; PROBLEMS='*wall*' CAP=4 CORE=0
+bench-peers: lib ## libmlcp beside other solvers on one core, into docs/performance.md; PROBLEMS='*wall*' CAP=3 CORE=0
 	@CARGO="$(CARGO)" bench_peers/run.sh
 
 lib: ## the shared library, optimised across crates

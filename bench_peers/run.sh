@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds a worker for every peer that can be had, runs the race on one core, writes docs/performance.md. See Makefile.
-# Options: PROBLEMS='*wall* ode_*' (globs), CAP=4 (seconds per problem and solver), CORE=0. A peer that is missing is named and
-# left out; nothing here fails because of it.
+# Options: PROBLEMS='*wall* ode_*' (globs), CAP=3 (seconds per problem and solver), CORE=0. A peer that is missing is named
+# and left out; nothing here fails because of it.
 set -eu
 
 cd "$(dirname "$0")/.."
@@ -27,7 +27,8 @@ if [ ! -e /usr/include/siconos/numerics/SiconosNumerics.h ] && [ "$(id -u)" = 0 
     apt-get install -y --no-install-recommends libsiconos-numerics-dev >>"$log" 2>&1 || true
 fi
 
-CARGO_TARGET_DIR=$dir ${CARGO:-cargo} build --release --quiet --manifest-path bench_peers/Cargo.toml
+driver() { CARGO_TARGET_DIR=$dir ${CARGO:-cargo} build --release --quiet --manifest-path bench_peers/Cargo.toml "$@"; }
+driver --features clarabel,osqp 2>>"$log" || driver --features clarabel 2>>"$log" || driver
 cc $flags -std=gnu99 bench_peers/workers/libmlcp.c -o "$dir/workers/libmlcp" \
     -Ltarget/release -Wl,-rpath,"$PWD/target/release" -lmlcp -lm
 worker ode c++ $flags bench_peers/workers/ode.cpp $(pkg-config --cflags --libs ode 2>/dev/null)
@@ -48,7 +49,7 @@ done
 
 locked() { sed -n "/^name = \"$1\"/{n;s/version = \"\(.*\)\"/$1 \1/p}" bench_peers/Cargo.lock | head -n 1; }
 debian() { dpkg-query -W -f='${Package} ${Version}' "$1" 2>/dev/null || true; }
-wheels=$("$dir/venv/bin/python" -m pip list --format=freeze 2>/dev/null | grep -E '^(piqp|proxsuite|daqp)=' | sed 's/==/ /' || true)
+wheels=$("$dir/venv/bin/python" -m pip list --format=freeze 2>/dev/null | sed -n 's/^\(piqp\|proxsuite\|daqp\)==/\1 /p' || true)
 PEER_VERSIONS=$( (debian libode-dev; echo; debian libbullet-dev; echo; debian libsiconos-numerics-dev; echo
     locked clarabel; locked osqp; echo "$wheels") | grep . | paste -sd, | sed 's/,/, /g')
 export PEER_VERSIONS

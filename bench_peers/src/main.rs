@@ -5,6 +5,7 @@
 
 mod plot;
 mod problem;
+#[cfg(any(feature = "clarabel", feature = "osqp"))]
 mod qp;
 mod race;
 mod report;
@@ -16,7 +17,9 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        #[cfg(feature = "clarabel")]
         ["clarabel", file] => qp::clarabel(&problem::read_plain(Path::new(file))),
+        #[cfg(feature = "osqp")]
         ["osqp", file] => qp::osqp(&problem::read_plain(Path::new(file))),
         ["race", dir, corpus, docs] => {
             let race = race::run(Path::new(dir), Path::new(corpus));

@@ -97,6 +97,7 @@ impl Problem {
 }
 
 /// What `write_plain` wrote, without the two-body rows.
+#[cfg(any(feature = "clarabel", feature = "osqp"))]
 pub fn read_plain(path: &Path) -> Problem {
     let raw = std::fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let mut at = 0;

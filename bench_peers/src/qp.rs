@@ -48,6 +48,7 @@ fn report(setting: &str, mut solve: impl FnMut() -> (Vec<f64>, bool)) {
 }
 
 /// Clarabel: bounds as rows of cones, only those that exist; fixed rows as equations.
+#[cfg(feature = "clarabel")]
 pub fn clarabel(p: &Problem) {
     use clarabel::algebra::CscMatrix;
     use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, NonnegativeConeT, SolverStatus, ZeroConeT};
@@ -99,6 +100,7 @@ pub fn clarabel(p: &Problem) {
 }
 
 /// OSQP, with its polishing step.
+#[cfg(feature = "osqp")]
 pub fn osqp(p: &Problem) {
     let n = p.n();
     let u = upper(p);

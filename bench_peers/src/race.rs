@@ -123,7 +123,7 @@ pub struct Race {
 pub fn run(dir: &Path, corpus: &Path) -> Race {
     let option =
         |name: &str, default: &str| std::env::var(name).ok().filter(|v| !v.is_empty()).unwrap_or(default.into());
-    let (patterns, cap, core) = (option("PROBLEMS", "*"), option("CAP", "4"), option("CORE", "0"));
+    let (patterns, cap, core) = (option("PROBLEMS", "*"), option("CAP", "3"), option("CORE", "0"));
     let wanted: Vec<glob::Pattern> = patterns
         .split_whitespace()
         .map(|p| glob::Pattern::new(p).unwrap_or_else(|e| panic!("PROBLEMS: {p}: {e}")))
@@ -207,6 +207,8 @@ fn attempt(p: &Problem, line: &str) -> Option<Attempt> {
 fn command(dir: &Path, c: &Contestant) -> Option<Call> {
     let text = |path: &Path| path.to_string_lossy().into_owned();
     match c.worker {
+        "bench-peers" if c.solver == "clarabel" && !cfg!(feature = "clarabel") => None,
+        "bench-peers" if c.solver == "osqp" && !cfg!(feature = "osqp") => None,
         "bench-peers" => Some((text(&std::env::current_exe().ok()?), vec![c.solver.into()])),
         "qp.py" => {
             let python = dir.join("venv/bin/python");

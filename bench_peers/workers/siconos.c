@@ -68,7 +68,8 @@ int main(int argc, char **argv)
     }
     const worker_problem p = worker_read(argv[2]);
     const size_t n = (size_t)p.n;
-    double *a = worker_dense(&p, n), *x = (double *)calloc(n + 1, sizeof(double)), *w0 = (double *)calloc(n + 1, sizeof(double));
+    double *a = worker_dense(&p, n);
+    double *x = (double *)calloc(n + 1, sizeof(double)), *w0 = (double *)calloc(n + 1, sizeof(double));
     unknown *list = (unknown *)calloc(2 * n + 1, sizeof(unknown));
     size = list_unknowns(&p, list, x);
     for (size_t i = 0; i < n; i++) {
@@ -77,7 +78,8 @@ int main(int argc, char **argv)
             w0[i] += a[i * n + k] * x[k];
         }
     }
-    double *m = (double *)calloc((size_t)size * (size_t)size + 1, sizeof(double)), *q = (double *)calloc((size_t)size + 1, sizeof(double));
+    double *m = (double *)calloc((size_t)size * (size_t)size + 1, sizeof(double));
+    double *q = (double *)calloc((size_t)size + 1, sizeof(double));
     for (int r = 0; r < size; r++) {
         const unknown u = list[r];
         q[r] = u.sign ? u.sign * w0[u.row] : p.hi[u.row] - p.lo[u.row];
