@@ -181,3 +181,29 @@ fn field<'a>(json: &'a str, key: &str) -> &'a str {
     let rest = json[at + quoted.len()..].trim_start();
     rest[..rest.find([',', '}']).unwrap_or(rest.len())].trim()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The rod of README.md: two iterates whose errors can be computed by hand.
+    #[test]
+    fn the_judge_knows_the_rod() {
+        let rod = Problem {
+            name: "rod".into(),
+            row_start: vec![0, 2, 4],
+            columns: vec![0, 1, 0, 1],
+            values: vec![1.0, -0.5, -0.5, 1.0],
+            b: vec![-0.2981, 0.1019],
+            lo: vec![0.0; 2],
+            hi: vec![f64::INFINITY; 2],
+            rows: None,
+            joules: 1.0,
+        };
+        let approaches = [0.2981f64, 0.2981 - 0.5 * 0.1019];
+        assert!((rod.scale() - 0.5 * approaches[0].powi(2)).abs() < 1e-15);
+        let pulled = 0.5 * approaches[1].powi(2) + 0.5 * 0.1019f64.powi(2);
+        assert!((rod.energy(&[0.0, -0.1019]) - pulled).abs() < 1e-15);
+        assert_eq!(rod.energy(&[f64::NAN, 0.0]), f64::INFINITY);
+    }
+}
