@@ -10,7 +10,7 @@ LINK    = -Iinclude -L$(LIB) -Wl,-rpath,$(abspath $(LIB)) -lmlcp -lm
 BIN     = target/examples
 PREFIX ?= /usr/local
 
-.PHONY: demo test bench examples engines bullet ode lib install header docs clean help
+.PHONY: demo test bench bench-peers examples engines bullet ode lib install header docs clean help
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -29,6 +29,9 @@ test: ## everything: set-up, unit, property, corpus and misuse tests, C examples
 bench: ## criterion benchmarks, and what monitoring costs
 	@scripts/setup.sh cargo
 	$(CARGO) bench
+
+bench-peers: lib ## libmlcp beside other solvers on one core, into docs/performance.md; PROBLEMS='*wall*' CAP=3 CORE=0
+	@CARGO="$(CARGO)" bench_peers/run.sh
 
 lib: ## the shared library, optimised across crates
 	@scripts/setup.sh cargo

@@ -1,0 +1,37 @@
+//! libmlcp beside other solvers: the same problems, the same required error, one run, one core.
+//!
+//! `run.sh` builds the workers and calls `bench-peers race DIR`. A worker is a program for one or more solvers, called as
+//! `worker SOLVER FILE`; workers/worker.h says what it reads and prints. To add a peer: a worker, and a line in `race::FIELD`.
+
+mod plot;
+mod problem;
+#[cfg(any(feature = "clarabel", feature = "osqp"))]
+mod qp;
+mod race;
+mod report;
+mod walls;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        #[cfg(feature = "clarabel")]
+        ["clarabel", file] => qp::clarabel(&problem::read_plain(Path::new(file))),
+        #[cfg(feature = "osqp")]
+        ["osqp", file] => qp::osqp(&problem::read_plain(Path::new(file))),
+        ["race", dir, corpus, docs] => {
+            let race = race::run(Path::new(dir), Path::new(corpus));
+            if let Err(e) = report::write(&race, Path::new(dir), Path::new(docs)) {
+                eprintln!("bench-peers: {e}");
+                return ExitCode::FAILURE;
+            }
+        }
+        _ => {
+            eprintln!("bench-peers race DIR CORPUS DOCS | clarabel FILE | osqp FILE; see run.sh");
+            return ExitCode::FAILURE;
+        }
+    }
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,209 @@
+//! The problems: recorded ones from HDF5, generated walls, a plain file for the workers, and the judge.
+
+use hdf5_pure::{AttrValue, File, Group};
+use std::io::Write;
+use std::path::Path;
+
+/// Two-body rows: A = J M⁻¹ Jᵀ + diag(compliance).
+pub struct Rows {
+    /// 12 per row.
+    pub jacobian: Vec<f64>,
+    /// 12 per body: three inverse masses, then the inverse inertia by rows.
+    pub inverse_mass: Vec<f64>,
+    /// 1 per row.
+    pub compliance: Vec<f64>,
+    /// 2 per row, -1 for the world.
+    pub bodies: Vec<i32>,
+}
+
+/// w = A x + b, lo <= x <= hi; friction bounds are numbers already.
+pub struct Problem {
+    /// As in the file, or made from the size.
+    pub name: String,
+    /// Offsets of A's rows.
+    pub row_start: Vec<i32>,
+    /// Columns of A's entries.
+    pub columns: Vec<i32>,
+    /// A's entries, both triangles.
+    pub values: Vec<f64>,
+    /// Velocities without impulses.
+    pub b: Vec<f64>,
+    /// Lower bounds.
+    pub lo: Vec<f64>,
+    /// Upper bounds.
+    pub hi: Vec<f64>,
+    /// Where A comes from, if known.
+    pub rows: Option<Rows>,
+    /// Joules per unit of x·w: dt² where the engine works in forces and accelerations.
+    pub joules: f64,
+}
+
+impl Problem {
+    /// Number of rows.
+    pub fn n(&self) -> usize {
+        self.b.len()
+    }
+
+    /// The judge: energy error of x in joules, from A alone (Enzenhöfer et al. 2019, eqs. 15-22). Infinite for an x that
+    /// has not n finite numbers.
+    pub fn energy(&self, x: &[f64]) -> f64 {
+        if x.len() != self.n() || x.iter().any(|v| !v.is_finite()) {
+            return f64::INFINITY;
+        }
+        let mut total = 0.0;
+        for i in 0..self.n() {
+            let (mut w, mut a) = (self.b[i], 0.0);
+            for k in self.row_start[i] as usize..self.row_start[i + 1] as usize {
+                let j = self.columns[k] as usize;
+                w += self.values[k] * x[j];
+                if i == j {
+                    a = self.values[k];
+                }
+            }
+            // An impulse beyond its bound costs what it adds; a velocity that should not be there its kinetic energy, or
+            // the energy of the impulse that would excuse it.
+            let beyond = (x[i] - self.hi[i]).max(self.lo[i] - x[i]).max(0.0);
+            let slack = (if w > 0.0 { x[i] - self.lo[i] } else { self.hi[i] - x[i] }).max(0.0);
+            total += (0.5 * a * beyond * beyond).max((0.5 * w * w / a).min(0.5 * a * slack * slack));
+        }
+        if total.is_finite() {
+            total * self.joules
+        } else {
+            f64::INFINITY
+        }
+    }
+
+    /// Energy error at x = 0, moved into the bounds, in joules: what there is to do.
+    pub fn scale(&self) -> f64 {
+        self.energy(&(0..self.n()).map(|i| 0f64.max(self.lo[i]).min(self.hi[i])).collect::<Vec<_>>())
+    }
+
+    /// The file that workers read: n, entries, bodies (0 without rows), then the arrays, little-endian.
+    pub fn write_plain(&self, path: &Path) -> std::io::Result<()> {
+        let mut out = std::io::BufWriter::new(std::fs::File::create(path)?);
+        let none = Rows { jacobian: vec![], inverse_mass: vec![], compliance: vec![], bodies: vec![] };
+        let rows = self.rows.as_ref().unwrap_or(&none);
+        let head = [self.n() as i32, self.values.len() as i32, (rows.inverse_mass.len() / 12) as i32];
+        for part in [&head[..], &self.row_start, &self.columns] {
+            part.iter().try_for_each(|v| out.write_all(&v.to_le_bytes()))?;
+        }
+        let numbers = [&self.values, &self.b, &self.lo, &self.hi, &rows.jacobian, &rows.inverse_mass, &rows.compliance];
+        for part in numbers {
+            part.iter().try_for_each(|v| out.write_all(&v.to_le_bytes()))?;
+        }
+        rows.bodies.iter().try_for_each(|v| out.write_all(&v.to_le_bytes()))?;
+        out.flush()
+    }
+}
+
+/// What `write_plain` wrote, without the two-body rows.
+#[cfg(any(feature = "clarabel", feature = "osqp"))]
+pub fn read_plain(path: &Path) -> Problem {
+    let raw = std::fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let mut at = 0;
+    let mut take = |size: usize, count: usize| {
+        let part = &raw[at..at + size * count];
+        at += size * count;
+        part.chunks_exact(size)
+    };
+    let int = |v: &[u8]| i32::from_le_bytes(v.try_into().expect("four bytes"));
+    let real = |v: &[u8]| f64::from_le_bytes(v.try_into().expect("eight bytes"));
+    let head: Vec<usize> = take(4, 3).map(|v| int(v) as usize).collect();
+    let (n, entries) = (head[0], head[1]);
+    Problem {
+        name: String::new(),
+        row_start: take(4, n + 1).map(int).collect(),
+        columns: take(4, entries).map(int).collect(),
+        values: take(8, entries).map(real).collect(),
+        b: take(8, n).map(real).collect(),
+        lo: take(8, n).map(real).collect(),
+        hi: take(8, n).map(real).collect(),
+        rows: None,
+        joules: 1.0,
+    }
+}
+
+/// Every problem of a file, with friction frozen at the normal impulses of the recorded reference.
+pub fn recorded(path: &Path) -> Vec<Problem> {
+    let file = File::open(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let group = file.group("problems").expect("a group /problems");
+    let mut names = group.groups().expect("a list of problems");
+    names.sort();
+    names.iter().map(|name| read(name, &group.group(name).expect(name))).collect()
+}
+
+fn read(name: &str, group: &Group) -> Problem {
+    let f64s =
+        |path: &str| group.dataset(path).and_then(|d| d.read_f64()).unwrap_or_else(|e| panic!("{name}/{path}: {e}"));
+    let i32s =
+        |path: &str| group.dataset(path).and_then(|d| d.read_i32()).unwrap_or_else(|e| panic!("{name}/{path}: {e}"));
+    let has_rows = group.datasets().expect(name).iter().any(|d| d == "jacobian");
+    let meta = match group.attrs().expect(name).remove("meta") {
+        Some(AttrValue::String(text) | AttrValue::AsciiString(text) | AttrValue::VarLenString(text)) => text,
+        other => panic!("{name}: meta is {other:?}"),
+    };
+    let (mut lo, mut hi, findex, reference) = (f64s("lo"), f64s("hi"), i32s("findex"), f64s("x_ref"));
+    for i in 0..lo.len() {
+        // Bullet writes 1e10 for infinity.
+        let infinite = |v: f64| if v.abs() >= 1e10 { f64::INFINITY.copysign(v) } else { v };
+        (lo[i], hi[i]) = (infinite(lo[i]), infinite(hi[i]));
+        if findex[i] >= 0 && findex[i] as usize != i {
+            let normal = reference[findex[i] as usize];
+            // An infinite coefficient times no impulse is no friction.
+            hi[i] = if normal > 0.0 { hi[i] * normal } else { 0.0 };
+            lo[i] = -hi[i];
+        }
+    }
+    let forces = field(&meta, "units").contains("force");
+    let dt: f64 = field(&meta, "dt").parse().unwrap_or_else(|e| panic!("{name}: dt: {e}"));
+    Problem {
+        name: name.to_string(),
+        row_start: i32s("A/indptr"),
+        columns: i32s("A/indices"),
+        values: f64s("A/data"),
+        b: f64s("b"),
+        lo,
+        hi,
+        rows: has_rows.then(|| Rows {
+            jacobian: f64s("jacobian"),
+            inverse_mass: f64s("inverse_mass"),
+            compliance: f64s("compliance"),
+            bodies: i32s("bodies"),
+        }),
+        joules: if forces { dt * dt } else { 1.0 },
+    }
+}
+
+/// The value of a key in a flat JSON object.
+fn field<'a>(json: &'a str, key: &str) -> &'a str {
+    let quoted = format!("\"{key}\":");
+    let at = json.find(&quoted).unwrap_or_else(|| panic!("no {key} in {json}"));
+    let rest = json[at + quoted.len()..].trim_start();
+    rest[..rest.find([',', '}']).unwrap_or(rest.len())].trim()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The rod of README.md: two iterates whose errors can be computed by hand.
+    #[test]
+    fn the_judge_knows_the_rod() {
+        let rod = Problem {
+            name: "rod".into(),
+            row_start: vec![0, 2, 4],
+            columns: vec![0, 1, 0, 1],
+            values: vec![1.0, -0.5, -0.5, 1.0],
+            b: vec![-0.2981, 0.1019],
+            lo: vec![0.0; 2],
+            hi: vec![f64::INFINITY; 2],
+            rows: None,
+            joules: 1.0,
+        };
+        let approaches = [0.2981f64, 0.2981 - 0.5 * 0.1019];
+        assert!((rod.scale() - 0.5 * approaches[0].powi(2)).abs() < 1e-15);
+        let pulled = 0.5 * approaches[1].powi(2) + 0.5 * 0.1019f64.powi(2);
+        assert!((rod.energy(&[0.0, -0.1019]) - pulled).abs() < 1e-15);
+        assert_eq!(rod.energy(&[f64::NAN, 0.0]), f64::INFINITY);
+    }
+}
