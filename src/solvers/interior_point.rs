@@ -162,15 +162,16 @@ impl Solver for InteriorPoint {
         // Corrector: with the predictor's own second-order terms.
         self.direction(problem, state, sigma * mu, 1.0)?;
         let length = (BOUNDARY.max(1.0 - mu / self.mu_start) * self.longest_step(problem, state)).min(1.0);
-        let mut change = 0.0;
-        for i in 0..n {
-            let dx = length * self.dx[i];
-            change += problem.diagonal()[i] * dx * dx;
-            state.x[i] += dx;
+        let change = (0..n).map(|i| problem.diagonal()[i] * (length * self.dx[i]).powi(2)).sum::<f64>();
+        // Beyond round-off Newton's step may overflow: x stays.
+        let finite = change.is_finite();
+        let length = if finite { length } else { 0.0 };
+        for i in (0..n).filter(|_| finite) {
+            state.x[i] += length * self.dx[i];
             self.p[i] += length * self.dp[i];
             self.q[i] += length * self.dq[i];
         }
-        state.change = 0.5 * change;
+        state.change = if finite { 0.5 * change } else { 0.0 };
         state.set_changes = 0;
         problem.multiply(&state.x, &mut state.w, &mut self.scratch)?;
         state.w_is_exact = true;
@@ -181,7 +182,6 @@ impl Solver for InteriorPoint {
         };
         self.rest = if mu < PROGRESS * self.least_mu { 0 } else { self.rest + 1 };
         self.least_mu = self.least_mu.min(mu);
-        let finite = state.change.is_finite();
         let done = self.bounds > 0 && mu <= ROUND_OFF * self.mu_start;
         if !finite || self.rest == PATIENCE {
             if self.restarts == RESTARTS {
