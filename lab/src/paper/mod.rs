@@ -1,42 +1,74 @@
-//! `mlcp-lab paper`: the papers' experiments, run again. One file each; every one writes CSV and SVG into a folder.
+//! `mlcp-lab paper`: the papers' experiments, run again. One file each; an experiment is a function that returns a
+//! [`Section`], and this writes its tables, its figures and one page for all.
 
 mod bricard;
 mod bricard_motion;
 mod forklift;
-mod output;
+mod report;
 mod rollover;
+mod section;
 
-use std::path::PathBuf;
+use section::{Context, Section};
+use std::fs;
+use std::path::{Path, PathBuf};
 
-/// Run an experiment of one of the papers again and write its figures.
+/// One experiment: its name, what it is, how to run it.
+type Experiment = (&'static str, &'static str, fn(&Context) -> Result<Section, String>);
+
+/// All of them, in the order of the page.
+const ALL: &[Experiment] = &[
+    ("bricard", "Bricard's mechanism with redundant constraints (González et al., Fig. 2)", bricard::run),
+    ("rollover", "a forklift rolls over: ALI3-P with variable step and penalty (Dopico et al., Figs. 5-7)", rollover::run),
+];
+
+fn names() -> String {
+    ALL.iter().map(|(name, about, _)| format!("\n  {name:12}{about}")).collect()
+}
+
+/// Run experiments of the papers again: CSV, SVG, and report.html with verdicts.
 #[derive(clap::Args)]
+#[command(after_help = format!("Experiments:{}\n  {:12}every one", names(), "all"))]
 pub struct Paper {
-    #[command(subcommand)]
-    experiment: Experiment,
-}
-
-#[derive(clap::Subcommand)]
-enum Experiment {
-    /// Bricard's mechanism with redundant constraints: plain, compliant, projected (González et al., Fig. 2)
-    Bricard(Out),
-    /// A forklift rolls over: ALI3-P with variable step and penalty (Dopico et al., Figs. 5-7)
-    Rollover(Out),
-}
-
-/// Where to write.
-#[derive(clap::Args)]
-pub struct Out {
-    /// Folder for CSV and SVG files
-    #[arg(long, value_name = "DIR")]
+    /// Name of an experiment, or "all"
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// Folder for the files; made if missing
+    #[arg(long, value_name = "DIR", default_value = "mlcp-paper")]
     out: PathBuf,
+    /// Smaller versions that take seconds; their numbers are not the paper's
+    #[arg(long)]
+    short: bool,
 }
 
 impl Paper {
     /// Run it.
     pub fn run(&self) -> Result<(), String> {
-        match &self.experiment {
-            Experiment::Bricard(to) => bricard::run(&to.out),
-            Experiment::Rollover(to) => rollover::run(&to.out),
+        let chosen: Vec<&Experiment> = ALL.iter().filter(|e| self.name == "all" || self.name == e.0).collect();
+        if chosen.is_empty() {
+            let known: Vec<&str> = ALL.iter().map(|e| e.0).collect();
+            return Err(format!("no experiment '{}'; there are {}, and all", self.name, known.join(", ")));
         }
+        // Before the work, not after it.
+        fs::create_dir_all(&self.out).map_err(|e| format!("{}: {e}", self.out.display()))?;
+        let mut sections = Vec::new();
+        for &&(name, _, run) in &chosen {
+            let section = run(&Context::new(name, self.short)).map_err(|e| format!("{name}: {e}"))?;
+            print!("{}", report::lines(name, &section));
+            for (file, csv) in &section.tables {
+                write(&self.out, &format!("{file}.csv"), csv)?;
+            }
+            for figure in &section.figures {
+                write(&self.out, &format!("{}.svg", figure.name), &figure.svg)?;
+            }
+            sections.push((name, section));
+        }
+        write(&self.out, "report.html", &report::page(&sections))
     }
+}
+
+fn write(folder: &Path, name: &str, text: &str) -> Result<(), String> {
+    let path = folder.join(name);
+    fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
+    println!("wrote {}", path.display());
+    Ok(())
 }
