@@ -3,10 +3,14 @@
 
 mod bricard;
 mod bricard_motion;
+mod convergence;
 mod forklift;
+mod logs;
+mod pile;
 mod report;
 mod rollover;
 mod section;
+mod spheres;
 
 use section::{Context, Section};
 use std::fs;
@@ -17,6 +21,8 @@ type Experiment = (&'static str, &'static str, fn(&Context) -> Result<Section, S
 
 /// All of them, in the order of the page.
 const ALL: &[Experiment] = &[
+    ("spheres", "15 balls in a box: Lemke, and PGS with CFM (Lu et al., section 6.2)", spheres::run),
+    ("logs", "40 logs pile up: Lemke, Fischer-Newton, interior point, prox (Lu et al., section 6.3)", logs::run),
     ("bricard", "Bricard's mechanism with redundant constraints (González et al., Fig. 2)", bricard::run),
     ("rollover", "a forklift rolls over: ALI3-P with variable step and penalty (Dopico et al., Figs. 5-7)", rollover::run),
 ];
