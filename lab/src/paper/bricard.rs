@@ -48,7 +48,8 @@ pub fn run(context: &Context) -> Result<Section, String> {
             .map(|(name, samples)| (name.to_string(), samples.iter().map(|s| (s.time, value(s))).collect()))
             .collect()
     };
-    let chart = |title, y_title, log, curves| Chart { title, x_title: "t [s]", y_title, log, curves, ..Chart::default() };
+    let chart =
+        |title, y_title, log, curves| Chart { title, x_title: "t [s]", y_title, log, curves, ..Chart::default() };
     let charts = [
         chart("x of P2", "x [m]", false, curves(|s| s.x)),
         chart("violation", "|Φ|", true, curves(|s| s.violation)),
@@ -66,7 +67,11 @@ fn claims(section: &mut Section, runs: &[(&str, Vec<Sample>)]) {
     let (plain, compliant, projected, midpoint) = (least(0), least(1), least(2), least(3));
     section.claim("plain stepping locks the mechanism", format!("least x of P2 {plain:.4} m"), plain > 0.9);
     section.claim("angular compliance frees it", format!("least x of P2 {compliant:.4} m"), compliant < -0.9);
-    section.claim("projection frees it: P2 reaches x = -1", format!("least x of P2 {projected:.4} m"), projected < -0.9);
+    section.claim(
+        "projection frees it: P2 reaches x = -1",
+        format!("least x of P2 {projected:.4} m"),
+        projected < -0.9,
+    );
     let measured = format!("worst |Φ| {:.1e}", worst(2));
     section.claim("projection keeps the violation at machine precision", measured, worst(2) < 1e-12);
     let measured = format!("least x {midpoint:.4} m, energy {:+.3} J", energy(3));

@@ -1,8 +1,9 @@
 //! The errors of Lu et al. 2013, section 5, after every iteration of a solver, on frames of a scene.
 
-use super::section::Section;
+use super::section::{Context, Section};
 use crate::plot::Chart;
-use mlcp::multibody::{Formulation, Formulator, Frame, FrameErrors, Response};
+use mlcp::driver::Observation;
+use mlcp::multibody::{Contacts, Formulation, Formulator, Frame, FrameErrors, Response};
 use mlcp::{Choice, Engine, Error, Problem, Settings, SolverKind};
 use std::fmt::Write;
 
@@ -19,6 +20,9 @@ pub struct Method {
     pub cfm: f64,
     /// Iterations at most.
     pub iterations: usize,
+    /// Leave out what follows the best iterate. Without a tolerance the interior point method goes on past the last digit
+    /// until its numbers are none, which says nothing of what it would return.
+    pub until_best: bool,
     /// Begin with the impulses of the same step without friction, as the paper's prox method does.
     pub frictionless_start: bool,
 }
@@ -35,6 +39,11 @@ pub const ERRORS: [(&str, fn(&FrameErrors) -> f64); 4] = [
 ];
 
 impl Method {
+    /// A solver with a problem and a number of iterations, and nothing special.
+    pub const fn new(name: &'static str, solver: SolverKind, formulation: &'static str, iterations: usize) -> Self {
+        Method { name, solver, formulation, cfm: 0.0, iterations, until_best: false, frictionless_start: false }
+    }
+
     /// Solve one frame and measure every iterate.
     pub fn trace(&self, frame: &Frame) -> Result<Vec<FrameErrors>, Error> {
         let formulation: Formulation = self.formulation.parse()?;
@@ -63,10 +72,18 @@ impl Method {
             Ok(()) => errors.push(response.errors),
             Err(e) => wrong = Some(e),
         };
-        engine.solve(&problem, start.as_deref(), Some(&mut |seen| {
-            look(seen.x);
-            false
-        }))?;
+        let mut observer = |seen: &Observation<'_>| {
+            let is_over = seen.x.iter().any(|v| !v.is_finite());
+            if !is_over {
+                look(seen.x);
+            }
+            is_over
+        };
+        engine.solve(&problem, start.as_deref(), Some(&mut observer))?;
+        if self.until_best {
+            let best = (0..errors.len()).min_by(|&a, &b| errors[a].total.total_cmp(&errors[b].total));
+            errors.truncate(best.map_or(0, |k| k + 1));
+        }
         match wrong {
             Some(e) => Err(e),
             None => Ok(errors),
@@ -106,12 +123,32 @@ fn mixed(problem: &Problem, cfm: f64) -> Result<Problem, Error> {
 fn without_friction(frame: &Frame) -> Result<Vec<f64>, Error> {
     let mut smooth = frame.clone();
     let contacts = frame.contacts();
-    smooth.set_contacts(&mlcp::multibody::Contacts { mu: &vec![0.0; contacts.mu.len()], ..contacts })?;
+    smooth.set_contacts(&Contacts { mu: &vec![0.0; contacts.mu.len()], ..contacts })?;
     let mut problem = Problem::default();
     Formulator::new().fill(&smooth, Formulation::BOX, &mut problem)?;
     let mut engine = Engine::new(Settings::default())?;
     engine.solve(&problem, None, None)?;
     Ok(engine.x().to_vec())
+}
+
+/// Trace every method over every frame.
+pub fn run_all<'a>(
+    context: &Context,
+    methods: &'a [Method],
+    frames: &[Frame],
+) -> Result<Vec<(&'a Method, Traces)>, String> {
+    let bar = context.progress(frames.len() * methods.len());
+    let mut runs = Vec::new();
+    for method in methods {
+        let mut traces = Traces::new();
+        for frame in frames {
+            traces.push(method.trace(frame).map_err(|e| format!("{}: {e}", method.name))?);
+            bar.inc(1);
+        }
+        runs.push((method, traces));
+    }
+    bar.finish_and_clear();
+    Ok(runs)
 }
 
 /// Mean over the frames after every iteration; a frame that ended earlier keeps its last value.
@@ -126,9 +163,11 @@ pub fn last(traces: &Traces, value: fn(&FrameErrors) -> f64) -> f64 {
     mean(traces, value).last().copied().unwrap_or(f64::NAN)
 }
 
-/// The first iteration whose mean is at most this.
-pub fn first_at(values: &[f64], level: f64) -> Option<usize> {
-    values.iter().position(|v| *v <= level)
+/// The first iteration from which on this error's mean is at most `level`.
+pub fn reached(traces: &Traces, value: fn(&FrameErrors) -> f64, level: f64) -> Option<usize> {
+    let values = mean(traces, value);
+    let first = values.iter().rposition(|v| *v > level).map_or(0, |k| k + 1);
+    (first < values.len()).then_some(first)
 }
 
 /// Two figures and two tables: means per iteration, and the errors that every frame ends with.
@@ -140,15 +179,17 @@ pub fn draw(section: &mut Section, name: &str, title: &str, runs: &[(&Method, Tr
         let means = ERRORS.map(|(_, value)| mean(traces, value));
         for k in 0..means[0].len() {
             let [total, normal, magnitude, direction] = [0, 1, 2, 3].map(|e| means[e][k]);
-            let _ = writeln!(csv, "{},{k},{total:e},{normal:e},{magnitude:e},{direction:e}", method.name);
+            let _ = writeln!(csv, "\"{}\",{k},{total:e},{normal:e},{magnitude:e},{direction:e}", method.name);
         }
         for (k, trace) in traces.iter().enumerate() {
             let Some(e) = trace.last() else { continue };
             let errors = format!("{:e},{:e},{:e},{:e}", e.total, e.normal, e.magnitude, e.direction);
-            let _ = writeln!(ends, "{},{},{},{errors}", method.name, k + 1, trace.len() - 1);
+            let _ = writeln!(ends, "\"{}\",{},{},{errors}", method.name, k + 1, trace.len() - 1);
         }
+        // An exact 0 has no place on a logarithmic axis.
         let curve = |points: &[f64], first: usize| {
-            points.iter().enumerate().map(|(k, &v)| ((k + first) as f64, v)).collect::<Vec<_>>()
+            let places = points.iter().enumerate().filter(|(_, v)| **v > 0.0);
+            places.map(|(k, &v)| ((k + first) as f64, v)).collect::<Vec<_>>()
         };
         let pivots = method.solver == SolverKind::Lemke;
         by_iteration.push(Chart {
@@ -173,7 +214,12 @@ pub fn draw(section: &mut Section, name: &str, title: &str, runs: &[(&Method, Tr
     }
     section.table(name, csv);
     section.table(&format!("{name}_steps"), ends);
-    section.figure(name, title, "Errors after every iteration, mean over the steps.", &by_iteration);
-    let caption = "Errors at the end of every step's solve; exact zeros are drawn at the lower edge.";
+    section.figure(
+        name,
+        title,
+        "Errors after every iteration, mean over the steps; exact zeros are left out.",
+        &by_iteration,
+    );
+    let caption = "Errors at the end of every step's solve; exact zeros are left out.";
     section.figure(&format!("{name}_steps"), title, caption, &by_frame);
 }

@@ -24,7 +24,11 @@ const ALL: &[Experiment] = &[
     ("spheres", "15 balls in a box: Lemke, and PGS with CFM (Lu et al., section 6.2)", spheres::run),
     ("logs", "40 logs pile up: Lemke, Fischer-Newton, interior point, prox (Lu et al., section 6.3)", logs::run),
     ("bricard", "Bricard's mechanism with redundant constraints (González et al., Fig. 2)", bricard::run),
-    ("rollover", "a forklift rolls over: ALI3-P with variable step and penalty (Dopico et al., Figs. 5-7)", rollover::run),
+    (
+        "rollover",
+        "a forklift rolls over: ALI3-P with variable step and penalty (Dopico et al., Figs. 5-7)",
+        rollover::run,
+    ),
 ];
 
 fn names() -> String {

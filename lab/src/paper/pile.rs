@@ -254,10 +254,7 @@ mod tests {
         let v = Vector::new;
         // Side by side, shifted by one: they share the length from 1 to 2.
         let pairs = nearest([v(0.0, 0.0, 0.0), v(0.0, 2.0, 0.0)], [v(0.0, 1.0, 1.0), v(0.0, 3.0, 1.0)]);
-        assert_eq!(
-            pairs,
-            [(v(0.0, 1.0, 0.0), v(0.0, 1.0, 1.0)), (v(0.0, 2.0, 0.0), v(0.0, 2.0, 1.0))]
-        );
+        assert_eq!(pairs, [(v(0.0, 1.0, 0.0), v(0.0, 1.0, 1.0)), (v(0.0, 2.0, 0.0), v(0.0, 2.0, 1.0))]);
         // Crossed, one above the other.
         let pairs = nearest([v(0.0, -1.0, 0.0), v(0.0, 1.0, 0.0)], [v(-1.0, 0.0, 0.5), v(1.0, 0.0, 0.5)]);
         assert_eq!(pairs, [(v(0.0, 0.0, 0.0), v(0.0, 0.0, 0.5))]);
