@@ -8,6 +8,7 @@ mod replay;
 // Scenes that the library's tests and benches use too.
 #[allow(dead_code)]
 mod rigid;
+mod scenes;
 mod table;
 
 use clap::{Parser, Subcommand};

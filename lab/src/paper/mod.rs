@@ -3,6 +3,7 @@
 
 mod bricard;
 mod bricard_motion;
+mod brick_wall;
 mod forklift;
 mod report;
 mod rollover;
@@ -17,6 +18,7 @@ type Experiment = (&'static str, &'static str, fn(&Context) -> Result<Section, S
 
 /// All of them, in the order of the page.
 const ALL: &[Experiment] = &[
+    ("brick-wall", "three measures along Gauss-Seidel on a standing wall (Enzenhöfer et al., §5.2)", brick_wall::run),
     ("bricard", "Bricard's mechanism with redundant constraints (González et al., Fig. 2)", bricard::run),
     ("rollover", "a forklift rolls over: ALI3-P with variable step and penalty (Dopico et al., Figs. 5-7)", rollover::run),
 ];

@@ -1,0 +1,5 @@
+//! Scenes that make a contact problem at every step, for experiments and recordings.
+
+pub mod boxes;
+pub mod brick_wall;
+pub mod step_problem;
