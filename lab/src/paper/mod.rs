@@ -5,9 +5,12 @@ mod bricard;
 mod bricard_motion;
 mod brick_wall;
 mod forklift;
+mod isolines;
 mod report;
+mod rod;
 mod rollover;
 mod section;
+mod units;
 
 use section::{Context, Section};
 use std::fs;
@@ -18,6 +21,9 @@ type Experiment = (&'static str, &'static str, fn(&Context) -> Result<Section, S
 
 /// All of them, in the order of the page.
 const ALL: &[Experiment] = &[
+    ("isolines", "lines of equal error of three measures (Enzenhöfer et al., Figs. 1, 2, 4)", isolines::run),
+    ("rod", "every number of the rod on two contacts, and the errata (Enzenhöfer et al., §5.1)", rod::run),
+    ("units", "which iterate is the best, in four ways of writing the same problem", units::run),
     ("brick-wall", "three measures along Gauss-Seidel on a standing wall (Enzenhöfer et al., §5.2)", brick_wall::run),
     ("bricard", "Bricard's mechanism with redundant constraints (González et al., Fig. 2)", bricard::run),
     ("rollover", "a forklift rolls over: ALI3-P with variable step and penalty (Dopico et al., Figs. 5-7)", rollover::run),
