@@ -101,7 +101,8 @@ pub struct Rows {
 }
 
 impl Rows {
-    fn push(&mut self, bodies: [Option<usize>; 2], parts: [Vector; 4], violation: f64) {
+    /// Add a row: linear and angular part on each body, and its value.
+    pub fn push(&mut self, bodies: [Option<usize>; 2], parts: [Vector; 4], violation: f64) {
         self.jacobian.extend(parts.iter().flat_map(|p| p.iter()));
         self.bodies.extend(bodies.map(|b| b.map_or(-1, |b| b as i32)));
         self.violation.push(violation);

@@ -1,9 +1,8 @@
 //! `mlcp-lab paper logs`: forty logs piling up; Lemke, Fischer-Newton, interior point, and prox on the exact cone.
 
 use super::convergence::{draw, last, reached, run_all, Method, Traces};
-use super::pile::{Pile, Stepper};
 use super::section::{Context, Section};
-use super::spheres::Scatter;
+use crate::scenes::pile::{Pile, Scatter, Stepper};
 use mlcp::multibody::{Frame, FrameErrors};
 use mlcp::{Error, SolverKind};
 use nalgebra::{UnitQuaternion, Vector3};

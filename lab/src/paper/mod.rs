@@ -3,14 +3,17 @@
 
 mod bricard;
 mod bricard_motion;
+mod brick_wall;
 mod convergence;
 mod forklift;
+mod isolines;
 mod logs;
-mod pile;
 mod report;
+mod rod;
 mod rollover;
 mod section;
 mod spheres;
+mod units;
 
 use section::{Context, Section};
 use std::fs;
@@ -21,6 +24,10 @@ type Experiment = (&'static str, &'static str, fn(&Context) -> Result<Section, S
 
 /// All of them, in the order of the page.
 const ALL: &[Experiment] = &[
+    ("isolines", "lines of equal error of three measures (Enzenhöfer et al., Figs. 1, 2, 4)", isolines::run),
+    ("rod", "every number of the rod on two contacts, and the errata (Enzenhöfer et al., §5.1)", rod::run),
+    ("units", "which iterate is the best, in four ways of writing the same problem", units::run),
+    ("brick-wall", "three measures along Gauss-Seidel on a standing wall (Enzenhöfer et al., §5.2)", brick_wall::run),
     ("spheres", "15 balls in a box: Lemke, and PGS with CFM (Lu et al., section 6.2)", spheres::run),
     ("logs", "40 logs pile up: Lemke, Fischer-Newton, interior point, prox (Lu et al., section 6.3)", logs::run),
     ("bricard", "Bricard's mechanism with redundant constraints (González et al., Fig. 2)", bricard::run),

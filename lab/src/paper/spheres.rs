@@ -1,8 +1,8 @@
 //! `mlcp-lab paper spheres`: balls that fell into a box; Lemke's method and PGS with CFM on ten of their steps.
 
 use super::convergence::{draw, last, mean, run_all, Method, Traces};
-use super::pile::{Pile, Stepper};
 use super::section::{Context, Section};
+use crate::scenes::pile::{Pile, Scatter, Stepper};
 use mlcp::multibody::Frame;
 use mlcp::{Error, SolverKind};
 use nalgebra::{UnitQuaternion, Vector3};
@@ -18,19 +18,6 @@ const METHODS: [Method; 3] = [
     Method { cfm: 1e-3, ..Method::new("PGS with CFM", SolverKind::Pgs, "polyhedral:8", SWEEPS) },
     Method::new("PGS, box friction", SolverKind::Pgs, "box", SWEEPS),
 ];
-
-/// Numbers in [-1, 1) that are the same everywhere (splitmix64).
-pub(super) struct Scatter(pub u64);
-
-impl Scatter {
-    pub fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-    }
-}
 
 /// Bottom and four sides.
 fn scene(count: usize) -> Pile {

@@ -1,0 +1,6 @@
+//! Scenes that make a contact problem at every step, for experiments and recordings.
+
+pub mod boxes;
+pub mod brick_wall;
+pub mod pile;
+pub mod step_problem;
