@@ -32,8 +32,8 @@ pub type Traces = Vec<Vec<FrameErrors>>;
 
 /// What every error is called, and its value.
 pub const ERRORS: [(&str, fn(&FrameErrors) -> f64); 4] = [
-    ("total (½ φᵀφ)", |e| e.total),
-    ("normal (½ φᵀφ)", |e| e.normal),
+    ("total ½ φᵀφ [mixed]", |e| e.total),
+    ("normal ½ φᵀφ [mixed]", |e| e.normal),
     ("friction, magnitude [J]", |e| e.magnitude),
     ("friction, direction [J]", |e| e.direction),
 ];
@@ -195,7 +195,7 @@ pub fn draw(section: &mut Section, name: &str, title: &str, runs: &[(&Method, Tr
         by_iteration.push(Chart {
             title: method.name,
             x_title: if pivots { "pivot" } else { "iteration" },
-            y_title: "mean error over the steps",
+            y_title: "mean error [J or mixed units]",
             log: true,
             curves: ERRORS.iter().zip(&means).map(|((e, _), m)| (e.to_string(), curve(m, 0))).collect(),
             ..Chart::default()
@@ -206,7 +206,7 @@ pub fn draw(section: &mut Section, name: &str, title: &str, runs: &[(&Method, Tr
         by_frame.push(Chart {
             title: method.name,
             x_title: "step",
-            y_title: "error at the end",
+            y_title: "error at the end [J or mixed units]",
             log: true,
             curves: ERRORS.iter().map(|(e, value)| (e.to_string(), curve(&end(*value), 1))).collect(),
             ..Chart::default()
@@ -214,12 +214,9 @@ pub fn draw(section: &mut Section, name: &str, title: &str, runs: &[(&Method, Tr
     }
     section.table(name, csv);
     section.table(&format!("{name}_steps"), ends);
-    section.figure(
-        name,
-        title,
-        "Errors after every iteration, mean over the steps; exact zeros are left out.",
-        &by_iteration,
-    );
-    let caption = "Errors at the end of every step's solve; exact zeros are left out.";
+    let caption = "Errors after every iteration, mean over the steps. Exact zeros are left out; what is below the axis lies on it.";
+    section.figure(name, title, caption, &by_iteration);
+    let caption =
+        "Errors at the end of every step's solve. Exact zeros are left out; what is below the axis lies on it.";
     section.figure(&format!("{name}_steps"), title, caption, &by_frame);
 }
