@@ -30,8 +30,11 @@ pub struct Method {
 /// Errors of every iterate, the starting point first; one list per frame.
 pub type Traces = Vec<Vec<FrameErrors>>;
 
+/// One of the errors.
+pub type Value = fn(&FrameErrors) -> f64;
+
 /// What every error is called, and its value.
-pub const ERRORS: [(&str, fn(&FrameErrors) -> f64); 4] = [
+const ERRORS: [(&str, Value); 4] = [
     ("total ½ φᵀφ [mixed]", |e| e.total),
     ("normal ½ φᵀφ [mixed]", |e| e.normal),
     ("friction, magnitude [J]", |e| e.magnitude),
@@ -152,19 +155,19 @@ pub fn run_all<'a>(
 }
 
 /// Mean over the frames after every iteration; a frame that ended earlier keeps its last value.
-pub fn mean(traces: &Traces, value: fn(&FrameErrors) -> f64) -> Vec<f64> {
+pub fn mean(traces: &Traces, value: Value) -> Vec<f64> {
     let longest = traces.iter().map(Vec::len).max().unwrap_or(0);
     let at = |trace: &Vec<FrameErrors>, k: usize| trace.get(k).or(trace.last()).map_or(f64::NAN, value);
     (0..longest).map(|k| traces.iter().map(|t| at(t, k)).sum::<f64>() / traces.len() as f64).collect()
 }
 
 /// Mean over the frames at the end.
-pub fn last(traces: &Traces, value: fn(&FrameErrors) -> f64) -> f64 {
+pub fn last(traces: &Traces, value: Value) -> f64 {
     mean(traces, value).last().copied().unwrap_or(f64::NAN)
 }
 
 /// The first iteration from which on this error's mean is at most `level`.
-pub fn reached(traces: &Traces, value: fn(&FrameErrors) -> f64, level: f64) -> Option<usize> {
+pub fn reached(traces: &Traces, value: Value, level: f64) -> Option<usize> {
     let values = mean(traces, value);
     let first = values.iter().rposition(|v| *v > level).map_or(0, |k| k + 1);
     (first < values.len()).then_some(first)
@@ -177,9 +180,10 @@ pub fn draw(section: &mut Section, name: &str, title: &str, runs: &[(&Method, Tr
     let (mut by_iteration, mut by_frame) = (Vec::new(), Vec::new());
     for (method, traces) in runs {
         let means = ERRORS.map(|(_, value)| mean(traces, value));
-        for k in 0..means[0].len() {
-            let [total, normal, magnitude, direction] = [0, 1, 2, 3].map(|e| means[e][k]);
-            let _ = writeln!(csv, "\"{}\",{k},{total:e},{normal:e},{magnitude:e},{direction:e}", method.name);
+        let [total, normal, magnitude, direction] = &means;
+        for (k, total) in total.iter().enumerate() {
+            let friction = format!("{:e},{:e}", magnitude[k], direction[k]);
+            let _ = writeln!(csv, "\"{}\",{k},{total:e},{:e},{friction}", method.name, normal[k]);
         }
         for (k, trace) in traces.iter().enumerate() {
             let Some(e) = trace.last() else { continue };
@@ -200,9 +204,7 @@ pub fn draw(section: &mut Section, name: &str, title: &str, runs: &[(&Method, Tr
             curves: ERRORS.iter().zip(&means).map(|((e, _), m)| (e.to_string(), curve(m, 0))).collect(),
             ..Chart::default()
         });
-        let end = |value: fn(&FrameErrors) -> f64| -> Vec<f64> {
-            traces.iter().map(|t| t.last().map_or(f64::NAN, value)).collect()
-        };
+        let end = |value: Value| -> Vec<f64> { traces.iter().map(|t| t.last().map_or(f64::NAN, value)).collect() };
         by_frame.push(Chart {
             title: method.name,
             x_title: "step",
@@ -214,9 +216,9 @@ pub fn draw(section: &mut Section, name: &str, title: &str, runs: &[(&Method, Tr
     }
     section.table(name, csv);
     section.table(&format!("{name}_steps"), ends);
-    let caption = "Errors after every iteration, mean over the steps. Exact zeros are left out; what is below the axis lies on it.";
-    section.figure(name, title, caption, &by_iteration);
     let caption =
-        "Errors at the end of every step's solve. Exact zeros are left out; what is below the axis lies on it.";
+        "Errors after every iteration, mean over the steps. Exact zeros are left out; what is below the axis is on it.";
+    section.figure(name, title, caption, &by_iteration);
+    let caption = "Errors at the end of every step's solve. Exact zeros are left out; what is below the axis is on it.";
     section.figure(&format!("{name}_steps"), title, caption, &by_frame);
 }

@@ -117,7 +117,7 @@ fn claim_newton(section: &mut Section, traces: &Traces) {
         format!("{}, {}", when(traces, level), when(traces, 1e-20)),
         way > 10,
         "Once its index sets are right the method here squares its error, as Newton's method should: the last fifteen decades \
-         take a few iterations. Before, it creeps as the paper's does.",
+         take a few iterations.",
     );
     let (normal, friction) = (last(traces, |e| e.normal), last(traces, |e| e.friction()));
     section.claim(
