@@ -95,7 +95,8 @@ impl Panel {
         for (x, y) in points.map(|(x, y)| self.at(x, y)) {
             let _ = write!(path, "{x:.1},{y:.1} ");
         }
-        let _ = writeln!(out, r##"<polyline points="{}" fill="none" stroke="#999" stroke-width="0.4"/>"##, path.trim_end());
+        let _ =
+            writeln!(out, r##"<polyline points="{}" fill="none" stroke="#999" stroke-width="0.4"/>"##, path.trim_end());
     }
 
     fn curve(&self, out: &mut String, points: &[(f64, f64)], style: usize, with_dots: bool) {

@@ -48,7 +48,8 @@ pub fn run(context: &Context) -> Result<Section, String> {
             .map(|(name, samples)| (name.to_string(), samples.iter().map(|s| (s.time, value(s))).collect()))
             .collect()
     };
-    let chart = |title, y_title, log, curves| Chart { title, x_title: "t [s]", y_title, log, curves, ..Chart::default() };
+    let chart =
+        |title, y_title, log, curves| Chart { title, x_title: "t [s]", y_title, log, curves, ..Chart::default() };
     let charts = [
         chart("x of P2", "x [m]", false, curves(|s| s.x)),
         chart("violation", "|Φ|", true, curves(|s| s.violation)),
@@ -68,7 +69,11 @@ fn claims(section: &mut Section, runs: &[(&str, Vec<Sample>)], short: bool) {
     let measured = format!("least x of P2 {plain:.4} m, energy at the end {:+.1} J of 29 J of swing", energy(0));
     section.claim(says, measured, plain > -0.9 && energy(0) < if short { 0.0 } else { -20.0 });
     section.claim("angular compliance frees it", format!("least x of P2 {compliant:.4} m"), compliant < -0.9);
-    section.claim("projection frees it: P2 reaches x = -1", format!("least x of P2 {projected:.4} m"), projected < -0.9);
+    section.claim(
+        "projection frees it: P2 reaches x = -1",
+        format!("least x of P2 {projected:.4} m"),
+        projected < -0.9,
+    );
     let measured = format!("worst |Φ| {:.1e}", worst(2));
     section.claim("projection keeps the violation at machine precision", measured, worst(2) < 1e-12);
     let measured = format!("least x {midpoint:.4} m, energy {:+.3} J", energy(3));

@@ -81,11 +81,14 @@ pub fn run(context: &Context) -> Result<Section, String> {
         wall.bricks(),
         wall.drift()
     );
-    let mut section = Section::new("A brick wall under Gauss-Seidel", "Enzenhöfer et al. 2019, §5.2, Figs. 8-9", &setup);
+    let mut section =
+        Section::new("A brick wall under Gauss-Seidel", "Enzenhöfer et al. 2019, §5.2, Figs. 8-9", &setup);
     let means = curves.each_ref().map(|c| statistics(c));
     claims(&mut section, &means);
     figures(&mut section, &curves, &means);
-    let mut csv = String::from("iteration,fb_mean,fb_deviation,natural_mean,natural_deviation,energy_mean_J,energy_deviation_J\n");
+    let mut csv = String::from(
+        "iteration,fb_mean,fb_deviation,natural_mean,natural_deviation,energy_mean_J,energy_deviation_J\n",
+    );
     for k in 0..=ITERATIONS {
         let [f, n, e] = means.each_ref().map(|m| m[k]);
         let _ = writeln!(csv, "{k},{:e},{:e},{:e},{:e},{:e},{:e}", f.0, f.1, n.0, n.1, e.0, e.1);
@@ -117,16 +120,29 @@ fn claims(section: &mut Section, means: &[Vec<(f64, f64)>; 3]) {
     section.claim("the energy error does not rise in the first iterations", measured, rises == 0);
     for (mean, name) in [(fb, "Fischer-Burmeister"), (natural, "natural residual")] {
         let at = peak(mean);
-        let measured = format!("mean {:.3} at 1, largest {:.3} at {at}, {:.3} at {ITERATIONS}", mean[1].0, mean[at].0, mean[ITERATIONS].0);
+        let measured = format!(
+            "mean {:.3} at 1, largest {:.3} at {at}, {:.3} at {ITERATIONS}",
+            mean[1].0, mean[at].0, mean[ITERATIONS].0
+        );
         let says = format!("the {name} error rises for about ten iterations, has a maximum, then falls");
         section.claim(says, measured, at > 1 && mean[ITERATIONS].0 < mean[at].0);
     }
     let [f, n, e] = means.each_ref().map(|m| slope(m));
-    let measured = format!("decades per 100 iterations: energy {:.2}, FB {:.2}, natural {:.2}", 100.0 * e, 100.0 * f, 100.0 * n);
+    let measured =
+        format!("decades per 100 iterations: energy {:.2}, FB {:.2}, natural {:.2}", 100.0 * e, 100.0 * f, 100.0 * n);
     section.claim("exponential decay, steeper for energy", measured, e > f && e > n && f > 0.0 && n > 0.0);
     let spread = |m: &[(f64, f64)]| m[1].1 / m[1].0;
-    let measured = format!("deviation / mean at iteration 1: energy {:.1e}, FB {:.1e}, natural {:.1e}", spread(energy), spread(fb), spread(natural));
-    section.claim("all curves start from similar values", measured, [fb, natural, energy].iter().all(|m| spread(m) < 0.2));
+    let measured = format!(
+        "deviation / mean at iteration 1: energy {:.1e}, FB {:.1e}, natural {:.1e}",
+        spread(energy),
+        spread(fb),
+        spread(natural)
+    );
+    section.claim(
+        "all curves start from similar values",
+        measured,
+        [fb, natural, energy].iter().all(|m| spread(m) < 0.2),
+    );
 }
 
 fn figures(section: &mut Section, curves: &[Vec<Vec<f64>>; 3], means: &[Vec<(f64, f64)>; 3]) {

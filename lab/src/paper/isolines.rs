@@ -145,10 +145,15 @@ fn claims(section: &mut Section) {
         }
     }
     let measured = format!("on the line at most {on_line:.1e}, off it at least {off_line:.1e}, on a grid of 59 × 59");
-    section.claim("each error is zero on the line of solutions and only there", measured, on_line == 0.0 && off_line > 0.0);
+    section.claim(
+        "each error is zero on the line of solutions and only there",
+        measured,
+        on_line == 0.0 && off_line > 0.0,
+    );
     let ratio = |m: Measure| m.row(A, -2.0, -2.0 * A, 0.0, f64::INFINITY) / m.row(A, -1.0, -A, 0.0, f64::INFINITY);
     let [f, n, e] = MEASURES.map(|(m, ..)| ratio(m));
-    let measured = format!("twice as far from the corner: energy × {e:.3}, Fischer-Burmeister × {f:.3}, natural × {n:.3}");
+    let measured =
+        format!("twice as far from the corner: energy × {e:.3}, Fischer-Burmeister × {f:.3}, natural × {n:.3}");
     let holds = (e - 4.0).abs() < 1e-12 && (f - 2.0).abs() < 1e-12 && (n - 2.0).abs() < 1e-12;
     section.claim("energy grows quadratically along w = a x + b, the others linearly", measured, holds);
     // Fig. 5: 2 kg, 0.3 N s down or up.
@@ -156,7 +161,8 @@ fn claims(section: &mut Section) {
     let energy = |x: f64, w: f64| Measure::Energy.row(a, x, w, 0.0, f64::INFINITY);
     let cases = [energy(push, 0.0), energy(0.0, -a * push), energy(-push, 0.0), energy(0.0, a * push)];
     let kinetic = 0.5 * a * push * push;
-    let measured = format!("2 kg, 0.3 N s: a {:.4}, b {:.4}, c {:.4}, d {:.4} J", cases[0], cases[1], cases[2], cases[3]);
+    let measured =
+        format!("2 kg, 0.3 N s: a {:.4}, b {:.4}, c {:.4}, d {:.4} J", cases[0], cases[1], cases[2], cases[3]);
     let holds = cases.iter().zip([0.0, kinetic, kinetic, 0.0]).all(|(c, k)| (c - k).abs() < 1e-15);
     section.claim("point mass (Fig. 5): a, d have no error; b has w²/2a, c has ½ a x²", measured, holds);
 }

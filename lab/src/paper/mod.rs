@@ -4,6 +4,7 @@
 mod bricard;
 mod bricard_motion;
 mod brick_wall;
+mod driving;
 mod forklift;
 mod isolines;
 mod report;
@@ -25,8 +26,13 @@ const ALL: &[Experiment] = &[
     ("rod", "every number of the rod on two contacts, and the errata (Enzenhöfer et al., §5.1)", rod::run),
     ("units", "which iterate is the best, in four ways of writing the same problem", units::run),
     ("brick-wall", "three measures along Gauss-Seidel on a standing wall (Enzenhöfer et al., §5.2)", brick_wall::run),
+    ("forklift", "a forklift drives a circle with too few pivots (Enzenhöfer et al., §5.3)", driving::run),
     ("bricard", "Bricard's mechanism with redundant constraints (González et al., Fig. 2)", bricard::run),
-    ("rollover", "a forklift rolls over: ALI3-P with variable step and penalty (Dopico et al., Figs. 5-7)", rollover::run),
+    (
+        "rollover",
+        "a forklift rolls over: ALI3-P with variable step and penalty (Dopico et al., Figs. 5-7)",
+        rollover::run,
+    ),
 ];
 
 fn names() -> String {

@@ -104,7 +104,8 @@ fn experiment() -> mlcp::Result<Section> {
 /// The printed errors, for the printed pair.
 fn published(section: &mut Section, a: &[f64], exact: &[f64]) {
     let (x, w) = ([0.0, -0.1019], [-0.2981, 0.0]);
-    for (measure, name) in [(Measure::FischerBurmeister, "Fischer-Burmeister"), (Measure::Natural, "natural residual")] {
+    for (measure, name) in [(Measure::FischerBurmeister, "Fischer-Burmeister"), (Measure::Natural, "natural residual")]
+    {
         let [first, second] = errors(measure, a, x, w);
         let measured = format!("{first:.4} + {second:.4} = {:.4}", first + second);
         let says = format!("{name}: 0.2981 m/s + 0.1019 N s, a sum without meaning");
@@ -123,6 +124,7 @@ fn published(section: &mut Section, a: &[f64], exact: &[f64]) {
     let holds = agree(first, 5.91e-2, 5e-5) && agree(second, 3.9e-3, 5e-5) && agree(first + second, 6.3e-2, 5e-5);
     let [first, second] = errors(Measure::EnergyExactMass, &[1.0 / 1.33; 2], x, w);
     let sum = first + second;
-    let reason = format!("Rounding: with 1.33 kg, as printed, in place of 4/3 kg: {first:.3e} + {second:.3e} = {sum:.3e} J.");
+    let reason =
+        format!("Rounding: with 1.33 kg, as printed, in place of 4/3 kg: {first:.3e} + {second:.3e} = {sum:.3e} J.");
     section.claim_or("with exact masses: 5.91e-2 + 3.9e-3 = 6.30e-2 J", measured, holds, &reason);
 }

@@ -2,4 +2,5 @@
 
 pub mod boxes;
 pub mod brick_wall;
+pub mod driving;
 pub mod step_problem;
