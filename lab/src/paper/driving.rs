@@ -163,10 +163,13 @@ fn claims(section: &mut Section, reference: &Run, runs: &[(&str, Run)], short: b
         measured,
         runs.iter().all(|r| r.1.failed > 0),
     );
+    let says = "keeping the last iterate it deviates significantly";
+    section.claim(says, format!("RMS deviation {last:.3} m"), last > if short { 0.01 } else { 0.5 });
     let share = runs[0].1.turns.last().unwrap_or(&0.0) / reference.turns.last().unwrap_or(&TAU);
-    let measured = format!("RMS deviation {last:.3} m; it turns {share:.3} of the reference's way");
-    let says = "keeping the last iterate it deviates significantly, and comes through about 7/8 of the circle";
-    section.claim(says, measured, last > if short { 0.01 } else { 0.5 });
+    let reason = "Another machine: the paper gives neither sizes nor masses nor torques.";
+    let measured = format!("it turns {share:.3} of the reference's way");
+    let says = "and comes through about 7/8 of the circle";
+    section.claim_or(says, measured, (share - 0.875).abs() < 0.03, reason);
     let measured = format!("RMS: Fischer-Burmeister {fb:.2e}, natural {natural:.2e}, energy {energy:.2e} m");
     let near = [fb, natural, energy].iter().all(|d| 10.0 * d <= last);
     section.claim("the best iterate by any measure is visually identical to the reference", measured.clone(), near);
@@ -209,7 +212,8 @@ fn figures(section: &mut Section, reference: &Run, runs: &[(&str, Run)]) {
         curves: distances,
         ..Chart::default()
     };
-    let caption = "The chassis seen from above, and how far each run is from the reference at the same time (Fig. 11).";
+    let caption =
+        "Seen from above all keep to the circle, but one falls behind: the distance at the same time (Fig. 11).";
     section.figure(
         "forklift_path",
         "A forklift drives a circle, at most 15 pivots per step",
