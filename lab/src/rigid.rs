@@ -190,6 +190,17 @@ impl Mechanism {
         self.bodies.iter().flat_map(of).collect()
     }
 
+    /// Semi-implicit Euler: forces over `h` and a velocity change on top, six per body each, then the new positions.
+    pub fn advance(&mut self, forces: &[f64], change: &[f64], h: f64) {
+        for (k, body) in self.bodies.iter_mut().enumerate() {
+            let part = |from: &[f64], at: usize| Vector::from_column_slice(&from[6 * k + at..][..3]);
+            let turn = body.world_inertia().try_inverse().map_or(Vector::zeros(), |i| i * part(forces, 3) * h);
+            body.velocity += part(forces, 0) * (h / body.mass) + part(change, 0);
+            body.spin += turn + part(change, 3);
+            body.shift(body.velocity * h, body.spin * h);
+        }
+    }
+
     /// Kinetic and potential energy, J.
     pub fn energy(&self, gravity: Vector) -> f64 {
         self.bodies.iter().map(|b| b.kinetic_energy() - b.mass * gravity.dot(&b.position)).sum()

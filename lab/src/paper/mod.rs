@@ -5,6 +5,7 @@ mod bricard;
 mod bricard_motion;
 mod brick_wall;
 mod convergence;
+mod driving;
 mod forklift;
 mod isolines;
 mod logs;
@@ -28,6 +29,7 @@ const ALL: &[Experiment] = &[
     ("rod", "every number of the rod on two contacts, and the errata (Enzenhöfer et al., §5.1)", rod::run),
     ("units", "which iterate is the best, in four ways of writing the same problem", units::run),
     ("brick-wall", "three measures along Gauss-Seidel on a standing wall (Enzenhöfer et al., §5.2)", brick_wall::run),
+    ("forklift", "a forklift drives a circle with too few pivots (Enzenhöfer et al., §5.3)", driving::run),
     ("spheres", "15 balls in a box: Lemke, and PGS with CFM (Lu et al., section 6.2)", spheres::run),
     ("logs", "40 logs pile up: Lemke, Fischer-Newton, interior point, prox (Lu et al., section 6.3)", logs::run),
     ("bricard", "Bricard's mechanism with redundant constraints (González et al., Fig. 2)", bricard::run),

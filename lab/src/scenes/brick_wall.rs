@@ -114,17 +114,7 @@ impl BrickWall {
         let report = *self.engine.solve(problem, Some(&start), None)?;
         let mut change = vec![0.0; 6 * self.mechanism.bodies.len()];
         problem.velocity_change(self.engine.x(), &mut change, &mut Vec::new())?;
-        self.advance(&forces, &change);
+        self.mechanism.advance(&forces, &change, H);
         Ok((kept, report))
-    }
-
-    fn advance(&mut self, forces: &[f64], change: &[f64]) {
-        for (k, body) in self.mechanism.bodies.iter_mut().enumerate() {
-            let part = |from: &[f64], at: usize| Vector::from_column_slice(&from[6 * k + at..][..3]);
-            let turn = body.world_inertia().try_inverse().map_or(Vector::zeros(), |i| i * part(forces, 3) * H);
-            body.velocity += part(forces, 0) * (H / body.mass) + part(change, 0);
-            body.spin += turn + part(change, 3);
-            body.shift(body.velocity * H, body.spin * H);
-        }
     }
 }

@@ -2,5 +2,6 @@
 
 pub mod boxes;
 pub mod brick_wall;
+pub mod driving;
 pub mod pile;
 pub mod step_problem;
