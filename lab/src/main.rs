@@ -11,6 +11,7 @@ mod replay;
 mod report;
 #[allow(dead_code)]
 mod rigid;
+mod scenes;
 mod table;
 
 use clap::{Parser, Subcommand};

@@ -90,6 +90,15 @@ impl Panel {
         );
     }
 
+    fn thin(&self, out: &mut String, points: impl Iterator<Item = (f64, f64)>) {
+        let mut path = String::new();
+        for (x, y) in points.map(|(x, y)| self.at(x, y)) {
+            let _ = write!(path, "{x:.1},{y:.1} ");
+        }
+        let _ =
+            writeln!(out, r##"<polyline points="{}" fill="none" stroke="#999" stroke-width="0.4"/>"##, path.trim_end());
+    }
+
     fn curve(&self, out: &mut String, points: &[(f64, f64)], style: usize, with_dots: bool) {
         let mut path = String::new();
         for &(x, y) in points {
@@ -317,6 +326,7 @@ pub fn profile(rows: &[Row], solvers: &[&'static str], energy_rel: f64) -> Strin
 }
 
 /// Curves over one pair of axes.
+#[derive(Default)]
 pub struct Chart {
     /// Above the panel.
     pub title: &'static str,
@@ -328,6 +338,8 @@ pub struct Chart {
     pub log: bool,
     /// Names and points. The same name has the same style in every chart of a picture.
     pub curves: Vec<(String, Vec<(f64, f64)>)>,
+    /// Thin lines behind them, without names.
+    pub backdrop: Vec<Vec<(f64, f64)>>,
 }
 
 /// Round ticks of a linear axis.
@@ -361,15 +373,18 @@ pub fn charts(title: &str, charts: &[Chart]) -> String {
     let mut body = String::new();
     text(&mut body, 20.0, 26.0, "start", 16, title);
     for (k, chart) in charts.iter().enumerate() {
-        let points = || chart.curves.iter().flat_map(|c| &c.1);
+        let points = || chart.curves.iter().map(|c| &c.1).chain(&chart.backdrop).flatten();
         let (x, x_ticks) = linear(points().map(|p| p.0));
         let (y, y_ticks) = if chart.log { decades(points().map(|p| p.1)) } else { linear(points().map(|p| p.1)) };
         let panel = Panel { left: 80.0 + pitch * k as f64, top: 70.0, width, height: 300.0, x, y };
         panel.axes(&mut body, &x_ticks, &y_ticks, [chart.title, chart.x_title, chart.y_title]);
+        let up = |v: f64| if chart.log { v.max(FLOOR).log10() } else { v };
+        for points in &chart.backdrop {
+            panel.thin(&mut body, points.iter().map(|p| (p.0, up(p.1))));
+        }
         for (name, points) in &chart.curves {
             let style = names.iter().position(|n| n == name).unwrap_or(0);
             let step = points.len().div_ceil(MOST_POINTS).max(1);
-            let up = |v: f64| if chart.log { v.max(FLOOR).log10() } else { v };
             let drawn: Vec<(f64, f64)> =
                 points.iter().step_by(step).filter(|p| p.1.is_finite()).map(|p| (p.0, up(p.1))).collect();
             panel.curve(&mut body, &drawn, style, false);

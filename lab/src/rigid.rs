@@ -101,7 +101,8 @@ pub struct Rows {
 }
 
 impl Rows {
-    fn push(&mut self, bodies: [Option<usize>; 2], parts: [Vector; 4], violation: f64) {
+    /// Add a row: linear and angular part on each body, and its value.
+    pub fn push(&mut self, bodies: [Option<usize>; 2], parts: [Vector; 4], violation: f64) {
         self.jacobian.extend(parts.iter().flat_map(|p| p.iter()));
         self.bodies.extend(bodies.map(|b| b.map_or(-1, |b| b as i32)));
         self.violation.push(violation);
@@ -187,6 +188,17 @@ impl Mechanism {
             [force.x, force.y, force.z, torque.x, torque.y, torque.z]
         };
         self.bodies.iter().flat_map(of).collect()
+    }
+
+    /// Semi-implicit Euler: forces over `h` and a velocity change on top, six per body each, then the new positions.
+    pub fn advance(&mut self, forces: &[f64], change: &[f64], h: f64) {
+        for (k, body) in self.bodies.iter_mut().enumerate() {
+            let part = |from: &[f64], at: usize| Vector::from_column_slice(&from[6 * k + at..][..3]);
+            let turn = body.world_inertia().try_inverse().map_or(Vector::zeros(), |i| i * part(forces, 3) * h);
+            body.velocity += part(forces, 0) * (h / body.mass) + part(change, 0);
+            body.spin += turn + part(change, 3);
+            body.shift(body.velocity * h, body.spin * h);
+        }
     }
 
     /// Kinetic and potential energy, J.

@@ -1,42 +1,93 @@
-//! `mlcp-lab paper`: the papers' experiments, run again. One file each; every one writes CSV and SVG into a folder.
+//! `mlcp-lab paper`: the papers' experiments, run again. One file each; an experiment is a function that returns a
+//! [`Section`], and this writes its tables, its figures and one page for all.
 
 mod bricard;
 mod bricard_motion;
+mod brick_wall;
+mod convergence;
+mod driving;
 mod forklift;
-mod output;
+mod isolines;
+mod logs;
+mod report;
+mod rod;
 mod rollover;
+mod section;
+mod spheres;
+mod units;
 
-use std::path::PathBuf;
+use section::{Context, Section};
+use std::fs;
+use std::path::{Path, PathBuf};
 
-/// Run an experiment of one of the papers again and write its figures.
+/// One experiment: its name, what it is, how to run it.
+type Experiment = (&'static str, &'static str, fn(&Context) -> Result<Section, String>);
+
+/// All of them, in the order of the page.
+const ALL: &[Experiment] = &[
+    ("isolines", "lines of equal error of three measures (Enzenhöfer et al., Figs. 1, 2, 4)", isolines::run),
+    ("rod", "every number of the rod on two contacts, and the errata (Enzenhöfer et al., §5.1)", rod::run),
+    ("units", "which iterate is the best, in four ways of writing the same problem", units::run),
+    ("brick-wall", "three measures along Gauss-Seidel on a standing wall (Enzenhöfer et al., §5.2)", brick_wall::run),
+    ("forklift", "a forklift drives a circle with too few pivots (Enzenhöfer et al., §5.3)", driving::run),
+    ("spheres", "15 balls in a box: Lemke, and PGS with CFM (Lu et al., section 6.2)", spheres::run),
+    ("logs", "40 logs pile up: Lemke, Fischer-Newton, interior point, prox (Lu et al., section 6.3)", logs::run),
+    ("bricard", "Bricard's mechanism with redundant constraints (González et al., Fig. 2)", bricard::run),
+    (
+        "rollover",
+        "a forklift rolls over: ALI3-P with variable step and penalty (Dopico et al., Figs. 5-7)",
+        rollover::run,
+    ),
+];
+
+fn names() -> String {
+    ALL.iter().map(|(name, about, _)| format!("\n  {name:12}{about}")).collect()
+}
+
+/// Run experiments of the papers again: CSV, SVG, and report.html with verdicts.
 #[derive(clap::Args)]
+#[command(after_help = format!("Experiments:{}\n  {:12}every one", names(), "all"))]
 pub struct Paper {
-    #[command(subcommand)]
-    experiment: Experiment,
-}
-
-#[derive(clap::Subcommand)]
-enum Experiment {
-    /// Bricard's mechanism with redundant constraints: plain, compliant, projected (González et al., Fig. 2)
-    Bricard(Out),
-    /// A forklift rolls over: ALI3-P with variable step and penalty (Dopico et al., Figs. 5-7)
-    Rollover(Out),
-}
-
-/// Where to write.
-#[derive(clap::Args)]
-pub struct Out {
-    /// Folder for CSV and SVG files
-    #[arg(long, value_name = "DIR")]
+    /// Name of an experiment, or "all"
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// Folder for the files; made if missing
+    #[arg(long, value_name = "DIR", default_value = "mlcp-paper")]
     out: PathBuf,
+    /// Smaller versions that take seconds; their numbers are not the paper's
+    #[arg(long)]
+    short: bool,
 }
 
 impl Paper {
     /// Run it.
     pub fn run(&self) -> Result<(), String> {
-        match &self.experiment {
-            Experiment::Bricard(to) => bricard::run(&to.out),
-            Experiment::Rollover(to) => rollover::run(&to.out),
+        let chosen: Vec<&Experiment> = ALL.iter().filter(|e| self.name == "all" || self.name == e.0).collect();
+        if chosen.is_empty() {
+            let known: Vec<&str> = ALL.iter().map(|e| e.0).collect();
+            return Err(format!("no experiment '{}'; there are {}, and all", self.name, known.join(", ")));
         }
+        // Before the work, not after it.
+        fs::create_dir_all(&self.out).map_err(|e| format!("{}: {e}", self.out.display()))?;
+        let mut sections = Vec::new();
+        for &&(name, _, run) in &chosen {
+            let section = run(&Context::new(name, self.short)).map_err(|e| format!("{name}: {e}"))?;
+            print!("{}", report::lines(name, &section));
+            for (file, csv) in &section.tables {
+                write(&self.out, &format!("{file}.csv"), csv)?;
+            }
+            for figure in &section.figures {
+                write(&self.out, &format!("{}.svg", figure.name), &figure.svg)?;
+            }
+            sections.push((name, section));
+        }
+        write(&self.out, "report.html", &report::page(&sections))
     }
+}
+
+fn write(folder: &Path, name: &str, text: &str) -> Result<(), String> {
+    let path = folder.join(name);
+    fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
+    println!("wrote {}", path.display());
+    Ok(())
 }
