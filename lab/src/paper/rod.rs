@@ -32,7 +32,7 @@ fn problem() -> mlcp::Result<Problem> {
 fn errors(measure: Measure, diagonal: &[f64], x: [f64; 2], w: [f64; 2]) -> [f64; 2] {
     let (lo, hi) = ([0.0; 2], [f64::INFINITY; 2]);
     let mut rows = [0.0; 2];
-    Point { diagonal, x: &x, w: &w, lo: &lo, hi: &hi, cones: &Cones::NONE }.rows(measure, &mut rows);
+    Point { diagonal, x: &x, w: &w, lo: &lo, hi: &hi, cones: Cones::NONE }.rows(measure, &mut rows);
     rows
 }
 
