@@ -76,7 +76,7 @@ fn claims(section: &mut Section, runs: &[(&str, Vec<Sample>)], short: bool) {
     );
     let measured = format!("worst |Φ| {:.1e}", worst(2));
     section.claim("projection keeps the violation at machine precision", measured, worst(2) < 1e-12);
-    let measured = format!("least x {midpoint:.4} m, energy {:+.3} J", energy(3));
-    let says = "beyond the paper: with rows taken half-way, projection loses no energy";
-    section.claim(says, measured, midpoint < -0.9 && energy(3).abs() < 0.1);
+    let measured = format!("least x {midpoint:.4} m, energy {:+.2} J, as printed {:+.2} J", energy(3), energy(2));
+    let says = "(not in the paper) with rows taken half-way, projection keeps the energy within 0.5 J of 29 J";
+    section.claim(says, measured, midpoint < -0.9 && energy(3).abs() < 0.5);
 }
