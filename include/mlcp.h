@@ -98,7 +98,7 @@ typedef enum {
     MLCP_REASON_GENERAL_NEWTON = 7,
     // Contacts are exact cones: Newton's method on their projections.
     MLCP_REASON_CONES = 8,
-    // Newton's method on the cones did not settle: prox sweeps, to begin it again elsewhere.
+    // The cones are too many for Newton's method, or it did not settle: prox sweeps.
     MLCP_REASON_CONE_SWEEPS = 9,
 } mlcp_reason;
 
