@@ -75,7 +75,8 @@ static void warm_up(mlcp_problem *problem, mlcp_solver *solver, mlcp_settings se
     }
     const mlcp_settings wanted = settings;
     settings.time_limit = 60.0;
-    settings.max_iterations = 20;
+    settings.relative_tolerance = settings.energy_tolerance = 0.0; /* never good enough: */
+    settings.max_iterations = 400; /* go on, so that the solvers behind the first sweeps take their memory as well */
     CHECK(mlcp_solver_set_settings(solver, &settings));
     CHECK(mlcp_problem_reserve(problem, MAX_ROWS, BODIES));
     solve(problem, solver, report);

@@ -82,7 +82,7 @@ pub struct Stage {
 pub const MAX_STAGES: usize = 6;
 
 /// Sweeps that come first when time is limited.
-const FIRST_SWEEPS: usize = 16;
+const FIRST_SWEEPS: usize = 256;
 /// Pivots before the interior point method takes over: about what that costs.
 const FIRST_PIVOTS: usize = 24;
 /// Sweeps that come last.
