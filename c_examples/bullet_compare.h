@@ -15,6 +15,9 @@
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
 
 /// Runs the scene with each solver and adds a line to the table and one to the plot.
 class BulletCompare {
@@ -77,5 +80,34 @@ private:
                     world.kinetic_energy(), error / steps_, worst, fallbacks, 1e3 * seconds / steps_);
     }
 };
+
+/// The main program of an example: NAME [--steps N] [picture.svg].
+inline int bullet_example(int argc, char **argv, const char *name, const char *scene_name, int steps,
+                          BulletCompare::Scene scene, engine_plot::Plot plot, BulletCompare::Value plotted)
+{
+    std::string path = std::string(name) + ".svg";
+    for (int i = 1; i < argc; i++) {
+        if (std::strcmp(argv[i], "--steps") == 0 && i + 1 < argc) {
+            steps = std::atoi(argv[++i]);
+        } else {
+            path = argv[i];
+        }
+    }
+    if (steps < 1) {
+        std::fprintf(stderr, "%s: --steps must be at least 1\n", name);
+        return 2;
+    }
+    std::printf("%s, %d steps of 1/60 s, Bullet in %s\n\n", scene_name, steps,
+                sizeof(btScalar) == sizeof(double) ? "double" : "float");
+    plot.log_y = true;
+    plot.floor = 1e-9;
+    BulletCompare(scene, steps, plot, plotted).all();
+    if (!plot.write(path)) {
+        std::fprintf(stderr, "%s: cannot write %s\n", name, path.c_str());
+        return 1;
+    }
+    std::printf("\nwrote %s\n", path.c_str());
+    return 0;
+}
 
 #endif

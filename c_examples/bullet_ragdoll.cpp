@@ -8,10 +8,6 @@
  */
 #include "bullet_compare.h"
 
-#include <cstdlib>
-#include <cstring>
-#include <string>
-
 /// A limb: a box whose joint to its parent is at its top end.
 static btRigidBody *limb(BulletWorld &world, double mass, double length, double width, double x, double top)
 {
@@ -60,29 +56,6 @@ static void ragdoll(BulletWorld &world)
 
 int main(int argc, char **argv)
 {
-    int steps = 300;
-    std::string path = "bullet_ragdoll.svg";
-    for (int i = 1; i < argc; i++) {
-        if (std::strcmp(argv[i], "--steps") == 0 && i + 1 < argc) {
-            steps = std::atoi(argv[++i]);
-        } else {
-            path = argv[i];
-        }
-    }
-    if (steps < 1) {
-        std::fprintf(stderr, "bullet_ragdoll: --steps must be at least 1\n");
-        return 2;
-    }
-    std::printf("A ragdoll under a crate of 200 kg, %d steps of 1/60 s, Bullet in %s\n\n", steps,
-                sizeof(btScalar) == sizeof(double) ? "double" : "float");
     engine_plot::Plot plot("A ragdoll under a crate: how far its joints open", "time (s)", "largest gap in a joint (m)");
-    plot.log_y = true;
-    plot.floor = 1e-9;
-    BulletCompare(ragdoll, steps, plot, joint_error).all();
-    if (!plot.write(path)) {
-        std::fprintf(stderr, "bullet_ragdoll: cannot write %s\n", path.c_str());
-        return 1;
-    }
-    std::printf("\nwrote %s\n", path.c_str());
-    return 0;
+    return bullet_example(argc, argv, "bullet_ragdoll", "A ragdoll under a crate of 200 kg", 300, ragdoll, plot, joint_error);
 }

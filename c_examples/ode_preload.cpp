@@ -43,7 +43,7 @@ struct Memory {
     mlcp_problem *problem;
     mlcp_solver *solver;
     bool coupled;
-    std::vector<double> b, lo, hi, mu, x, w, zeros;
+    std::vector<double> b, lo, hi, mu, x, w;
 
     Memory() : problem(nullptr), solver(nullptr)
     {
@@ -76,7 +76,6 @@ struct Memory {
         lo.resize(n);
         hi.resize(n);
         mu.assign(n, 0.0);
-        zeros.assign(n, 0.0);
         x.assign(n, 0.0);
         w.resize(n);
         for (unsigned i = 0; i < n; i++) {
@@ -100,9 +99,7 @@ struct Memory {
             return false;
         }
         if (friction && !coupled && /* first the normals without friction, then friction bounded by them */
-            (mlcp_problem_set_frozen_normals(problem, zeros.data(), n) != MLCP_STATUS_OK ||
-             mlcp_solver_solve(solver, problem, nullptr, 0, x.data(), n, report) != MLCP_STATUS_OK ||
-             mlcp_problem_set_frozen_normals(problem, x.data(), n) != MLCP_STATUS_OK)) {
+            mlcp_solver_freeze_friction(solver, problem, nullptr, 0, x.data(), n, report) != MLCP_STATUS_OK) {
             return false;
         }
         return mlcp_solver_solve(solver, problem, x.data(), n, x.data(), n, report) == MLCP_STATUS_OK &&

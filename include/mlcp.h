@@ -1491,10 +1491,15 @@ mlcp_status mlcp_solver_solve(mlcp_solver *solver,
 // evaluate the friction bounds at the normal impulses found. The next mlcp_solver_solve is then theirs.
 //
 // problem: with friction mode MLCP_FRICTION_MODE_FROZEN, else INVALID_STATE; without friction rows nothing happens to it.
-// Reports and stages afterwards are about the solve without friction; the callback is not called. Returns what
-// mlcp_solver_solve may return; the problem is then as it was. Since 0.1.
+// The other arguments, and what is returned, are those of mlcp_solver_solve, for the solve without friction; its out_x is
+// a good x0 of the next. On an error the problem is as it was. Since 0.1.
 mlcp_status mlcp_solver_freeze_friction(mlcp_solver *solver,
-                                        mlcp_problem *problem);
+                                        mlcp_problem *problem,
+                                        const double *x0,
+                                        size_t x0_len,
+                                        double *out_x,
+                                        size_t out_x_len,
+                                        mlcp_report *out_report);
 
 // The last solve's report again.
 //

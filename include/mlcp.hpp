@@ -284,20 +284,15 @@ public:
     /// x0 may be {} to start from zero, or the same buffer as out_x. out_report may be nullptr.
     Result solve(const Problem &problem, In x0, Out out_x, mlcp_report *out_report)
     {
-        const mlcp_status status = mlcp_solver_solve(get(), problem.get(), x0.data(), x0.size(), out_x.data(),
-                                                     out_x.size(), out_report);
-#ifndef MLCP_NO_EXCEPTIONS
-        // Only the outermost solve may take it: one that a callback tried on this solver was refused as BUSY.
-        if (status != MLCP_STATUS_BUSY && watcher_ && watcher_->thrown) {
-            std::rethrow_exception(std::exchange(watcher_->thrown, nullptr));
-        }
-#endif
-        return detail::check(status);
+        return solved(mlcp_solver_solve(get(), problem.get(), x0.data(), x0.size(), out_x.data(), out_x.size(),
+                                        out_report));
     }
-    /// Frozen friction as ODE's and Bullet's Dantzig solvers have it: bounds at the frictionless normal impulses.
-    Result freeze_friction(Problem &problem)
+    /// Frozen friction as ODE's and Bullet's Dantzig solvers have it: bounds at the normal impulses found without. The
+    /// other arguments are those of solve.
+    Result freeze_friction(Problem &problem, In x0, Out out_x, mlcp_report *out_report)
     {
-        return detail::check(mlcp_solver_freeze_friction(get(), problem.get()));
+        return solved(mlcp_solver_freeze_friction(get(), problem.get(), x0.data(), x0.size(), out_x.data(), out_x.size(),
+                                                  out_report));
     }
     Result get_report(Report &out) const { return detail::check(mlcp_solver_get_report(get(), &out)); }
     Result get_w(Out out_w) const { return detail::check(mlcp_solver_get_w(get(), out_w.data(), out_w.size())); }
@@ -372,6 +367,18 @@ public:
 #endif
 
 private:
+    /// What a solve returned, or what its callback threw.
+    Result solved(mlcp_status status)
+    {
+#ifndef MLCP_NO_EXCEPTIONS
+        // Only the outermost solve may take it: one that a callback tried on this solver was refused as BUSY.
+        if (status != MLCP_STATUS_BUSY && watcher_ && watcher_->thrown) {
+            std::rethrow_exception(std::exchange(watcher_->thrown, nullptr));
+        }
+#endif
+        return detail::check(status);
+    }
+
     explicit Solver(const mlcp_settings *settings)
     {
         mlcp_solver *handle = nullptr;

@@ -168,7 +168,7 @@ public:
             if (filled && core_.measure(x_.data(), n, row_errors_.data(), scratch_.data(), achieved)) {
                 finish(n, achieved);
             }
-        } else if (solved && (solved = core_.solve(x_.data(), n, scratch_.data(), achieved) && representable(n))) {
+        } else if (solved && (solved = core_.solve(x_.data(), n, achieved) && representable(n))) {
             report.solve_seconds = detail::now() - start - report.gather_seconds;
             for (std::size_t i = 0; i < n; i++) {
                 x[static_cast<int>(i)] = static_cast<btScalar>(x_[i]);
@@ -387,7 +387,7 @@ private:
         Report &report = core_.report;
         mlcp_report achieved;
         const double start = detail::now();
-        const bool solved = core_.solve(rows_.x(), rows_.size(), rows_.scratch(), achieved);
+        const bool solved = core_.solve(rows_.x(), rows_.size(), achieved);
         const double end = detail::now();
         report.solve_seconds += end - start;
         if (!solved || !rows_.write_back(pools)) {
@@ -409,7 +409,7 @@ private:
         }
         mlcp_report achieved;
         const double start = detail::now();
-        const bool solved = rows_.set_split() && core_.solve(rows_.x(), rows_.size(), rows_.scratch(), achieved);
+        const bool solved = rows_.set_split() && core_.solve(rows_.x(), rows_.size(), achieved);
         const double end = detail::now();
         core_.report.solve_seconds += end - start;
         if (!solved || !rows_.write_back_split(pools)) {

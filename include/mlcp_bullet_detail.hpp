@@ -204,17 +204,11 @@ public:
     }
 
     /// Solve the filled problem from x, into x. What it achieved is in `achieved`; the report is left to the caller.
-    bool solve(double *x, std::size_t n, double *zeros, mlcp_report &achieved)
+    bool solve(double *x, std::size_t n, mlcp_report &achieved)
     {
         mlcp_report_init(&achieved, sizeof achieved);
-        if (options_.friction == MLCP_FRICTION_MODE_FROZEN) {
-            clear(zeros, n);
-            if (!check(mlcp_problem_set_frozen_normals(problem_, zeros, n)) || !solve_once(x, n, achieved)
-                || !check(mlcp_problem_set_frozen_normals(problem_, x, n))) {
-                return false;
-            }
-        }
-        return solve_once(x, n, achieved);
+        const bool frozen = options_.friction == MLCP_FRICTION_MODE_FROZEN;
+        return (!frozen || solve_once(x, n, achieved, true)) && solve_once(x, n, achieved, false);
     }
 
     /// Energy error of x, row by row, and of x = 0, in joules. Frozen friction is measured at the normals of x.
@@ -280,7 +274,8 @@ private:
         }
     }
 
-    bool solve_once(double *x, std::size_t n, mlcp_report &achieved)
+    /// freeze: without friction, to find the normals that frozen friction is bounded by.
+    bool solve_once(double *x, std::size_t n, mlcp_report &achieved, bool freeze)
     {
         if (options_.budget_ms > 0.0) { // what is left of the step's budget; 0 would mean no limit
             mlcp_settings settings = options_.settings;
@@ -291,7 +286,8 @@ private:
             }
         }
         const int before = achieved.iterations;
-        if (!check(mlcp_solver_solve(solver_, problem_, x, n, x, n, &achieved))) {
+        if (!check(freeze ? mlcp_solver_freeze_friction(solver_, problem_, x, n, x, n, &achieved)
+                          : mlcp_solver_solve(solver_, problem_, x, n, x, n, &achieved))) {
             return false;
         }
         achieved.iterations += before;
@@ -299,7 +295,6 @@ private:
         return true;
     }
 };
-
 
 /// Bullet's four pools of rows and its bodies, as btSequentialImpulseConstraintSolver and its heirs hold them.
 struct Pools {

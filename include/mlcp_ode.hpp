@@ -534,16 +534,10 @@ struct Workspace {
         }
         if (status == MLCP_STATUS_OK && island.friction && options.friction == MLCP_FRICTION_MODE_FROZEN) {
             /* dWorldStep's rule: the normal impulses without friction bound the friction of the second solve. */
-            island.zeros.assign(island.rows(), 0.0);
-            status = mlcp_problem_set_frozen_normals(problem, island.zeros.data(), island.rows());
-            if (status == MLCP_STATUS_OK) {
-                status = solve_once(report);
-            }
+            const std::size_t n = island.rows();
+            status = mlcp_solver_freeze_friction(solver, problem, island.x.data(), n, island.x.data(), n, report);
             const int iterations = report->iterations;
             const double seconds = report->seconds;
-            if (status == MLCP_STATUS_OK) {
-                status = mlcp_problem_set_frozen_normals(problem, island.x.data(), island.rows());
-            }
             if (status == MLCP_STATUS_OK) {
                 status = solve_once(report);
             }

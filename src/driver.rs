@@ -168,9 +168,14 @@ impl Engine {
 
     /// Freeze friction as ODE's and Bullet's Dantzig solvers do: solve with every friction row at zero, then evaluate the
     /// bounds at the normal impulses found. The problem's friction mode must be frozen. On an error it stays as it was.
-    pub fn freeze_friction(&mut self, problem: &mut Problem) -> Result<&Report> {
+    pub fn freeze_friction(
+        &mut self,
+        problem: &mut Problem,
+        start: Option<&[f64]>,
+        observer: Option<Observer<'_>>,
+    ) -> Result<&Report> {
         problem.release_friction()?;
-        if let Err(error) = self.solve(problem, None, None) {
+        if let Err(error) = self.solve(problem, start, observer) {
             problem.restore_friction();
             return Err(error);
         }

@@ -98,7 +98,7 @@ fn frozen_friction_is_what_the_engines_compute() {
         }
         let mut problem = p.fill(Form::Jacobian, Friction::FrozenAtReference);
         let mut engine = Engine::new(Settings { relative_tolerance: 1e-20, ..Settings::default() }).unwrap();
-        engine.freeze_friction(&mut problem).unwrap();
+        engine.freeze_friction(&mut problem, None, None).unwrap();
         engine.solve(&problem, None, None).unwrap();
         let (ours, theirs_w) = (p.w(engine.x()), p.w(theirs));
         let energy = |x: &[f64], w: &[f64]| (0..p.n).map(|i| x[i] * (w[i] - p.b[i])).sum::<f64>();
@@ -119,15 +119,15 @@ fn freezing_needs_the_frozen_mode_and_a_refusal_changes_nothing() {
     problem.set_b(&[-2.0, -5.0]).unwrap();
     problem.set_bounds(&[0.0, f64::NEG_INFINITY], &[f64::INFINITY; 2]).unwrap();
     problem.set_friction(&[-1, 0], &[0.0, 0.5], FrictionMode::Coupled).unwrap();
-    assert!(engine().freeze_friction(&mut problem).is_err());
+    assert!(engine().freeze_friction(&mut problem, None, None).is_err());
     problem.set_friction(&[-1, 0], &[0.0, 0.5], FrictionMode::Frozen).unwrap();
     problem.set_frozen_normals(&[3.0, 0.0]).unwrap();
     // A is not symmetric: bpp refuses, and the normals given before still hold.
     let mut bpp = Engine::new(Settings { solver: SolverKind::Bpp, ..Settings::default() }).unwrap();
-    assert!(bpp.freeze_friction(&mut problem).is_err());
+    assert!(bpp.freeze_friction(&mut problem, None, None).is_err());
     assert_eq!(problem.bounds_of(1, &[0.0; 2]), (-1.5, 1.5));
     // auto does not; without friction the normal impulse is 2.
-    engine().freeze_friction(&mut problem).unwrap();
+    engine().freeze_friction(&mut problem, None, None).unwrap();
     assert_eq!(problem.bounds_of(1, &[0.0; 2]), (-1.0, 1.0));
 }
 

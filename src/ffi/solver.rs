@@ -4,7 +4,7 @@ use super::guard::{expect_len, guard, optional, optional_ref, out, remember, sli
 use super::handle::{Exclusive, Handle};
 use super::problem::{change, mlcp_problem, read};
 use super::types::{check_struct_size, mlcp_callback, mlcp_iteration, mlcp_report, mlcp_settings, mlcp_stage};
-use crate::driver::{supports, Engine, Observation};
+use crate::driver::{supports, Engine, Observation, Observer};
 use crate::error::{Error, Result, Status};
 use crate::settings::{Settings, SolverKind};
 use libc::{c_char, c_void};
@@ -173,33 +173,13 @@ pub unsafe extern "C" fn mlcp_solver_solve(
     out_report: *mut mlcp_report,
 ) -> Status {
     guard(|| {
-        let mut inner = unsafe { take(solver) }?;
         let problem = unsafe { read(problem) }?;
         let n = problem.problem.len();
-        let start = unsafe { optional(x0, x0_len, "x0") }?;
-        expect_len("out_x", out_x_len, n)?;
-        // Looked at now, so that nothing can fail after the solve; written only then, because x0 may be the same buffer.
-        unsafe { slice(out_x as *const f64, out_x_len, "out_x") }?;
-        if let Some(report) = unsafe { optional_ref(out_report, "out_report") }? {
-            check_struct_size::<mlcp_report>("out_report.struct_size", report.struct_size)?;
+        unsafe {
+            solve_into(solver, n, (x0, x0_len), (out_x, out_x_len), out_report, |engine, start, observer| {
+                engine.solve(&problem.problem, start, observer).map(|_| ())
+            })
         }
-        let Inner { engine, callback, user_data } = &mut *inner;
-        match *callback {
-            None => engine.solve(&problem.problem, start, None)?,
-            Some(function) => {
-                let mut observer = |seen: &Observation<'_>| {
-                    let mut record = mlcp_iteration::from(&seen.record);
-                    (record.x, record.w, record.n) = (seen.x.as_ptr(), seen.w.as_ptr(), n);
-                    unsafe { function(&record, *user_data) != 0 }
-                };
-                engine.solve(&problem.problem, start, Some(&mut observer))?
-            }
-        };
-        unsafe { slice_mut(out_x, out_x_len, "out_x") }?.copy_from_slice(engine.x());
-        if let Some(report) = unsafe { out_report.as_mut() } {
-            *report = mlcp_report::from(engine.report());
-        }
-        Ok(())
     })
 }
 
@@ -207,11 +187,62 @@ pub unsafe extern "C" fn mlcp_solver_solve(
 /// evaluate the friction bounds at the normal impulses found. The next mlcp_solver_solve is then theirs.
 ///
 /// problem: with friction mode MLCP_FRICTION_MODE_FROZEN, else INVALID_STATE; without friction rows nothing happens to it.
-/// Reports and stages afterwards are about the solve without friction; the callback is not called. Returns what
-/// mlcp_solver_solve may return; the problem is then as it was. Since 0.1.
+/// The other arguments, and what is returned, are those of mlcp_solver_solve, for the solve without friction; its out_x is
+/// a good x0 of the next. On an error the problem is as it was. Since 0.1.
 #[no_mangle]
-pub unsafe extern "C" fn mlcp_solver_freeze_friction(solver: *mut mlcp_solver, problem: *mut mlcp_problem) -> Status {
-    unsafe { change(problem, |p| take(solver)?.engine.freeze_friction(p).map(|_| ())) }
+pub unsafe extern "C" fn mlcp_solver_freeze_friction(
+    solver: *mut mlcp_solver,
+    problem: *mut mlcp_problem,
+    x0: *const f64,
+    x0_len: usize,
+    out_x: *mut f64,
+    out_x_len: usize,
+    out_report: *mut mlcp_report,
+) -> Status {
+    unsafe {
+        change(problem, |p| {
+            let n = p.len();
+            solve_into(solver, n, (x0, x0_len), (out_x, out_x_len), out_report, |engine, start, observer| {
+                engine.freeze_friction(p, start, observer).map(|_| ())
+            })
+        })
+    }
+}
+
+/// Check the arguments of a solve of `n` rows, run it with the solver's callback, and hand out what it found.
+unsafe fn solve_into(
+    solver: *mut mlcp_solver,
+    n: usize,
+    x0: (*const f64, usize),
+    out_x: (*mut f64, usize),
+    out_report: *mut mlcp_report,
+    solve: impl FnOnce(&mut Engine, Option<&[f64]>, Option<Observer<'_>>) -> Result<()>,
+) -> Result<()> {
+    let mut inner = unsafe { take(solver) }?;
+    let start = unsafe { optional(x0.0, x0.1, "x0") }?;
+    expect_len("out_x", out_x.1, n)?;
+    // Looked at now, so that nothing can fail after the solve; written only then, because x0 may be the same buffer.
+    unsafe { slice(out_x.0 as *const f64, out_x.1, "out_x") }?;
+    if let Some(report) = unsafe { optional_ref(out_report, "out_report") }? {
+        check_struct_size::<mlcp_report>("out_report.struct_size", report.struct_size)?;
+    }
+    let Inner { engine, callback, user_data } = &mut *inner;
+    match *callback {
+        None => solve(engine, start, None)?,
+        Some(function) => {
+            let mut observer = |seen: &Observation<'_>| {
+                let mut record = mlcp_iteration::from(&seen.record);
+                (record.x, record.w, record.n) = (seen.x.as_ptr(), seen.w.as_ptr(), n);
+                unsafe { function(&record, *user_data) != 0 }
+            };
+            solve(engine, start, Some(&mut observer))?
+        }
+    };
+    unsafe { slice_mut(out_x.0, out_x.1, "out_x") }?.copy_from_slice(engine.x());
+    if let Some(report) = unsafe { out_report.as_mut() } {
+        *report = mlcp_report::from(engine.report());
+    }
+    Ok(())
 }
 
 /// The last solve's report again.

@@ -165,11 +165,12 @@ impl Solver for InteriorPoint {
         let change = (0..n).map(|i| problem.diagonal()[i] * (length * self.dx[i]).powi(2)).sum::<f64>();
         // Beyond round-off Newton's step may overflow: x stays.
         let finite = change.is_finite();
-        let length = if finite { length } else { 0.0 };
-        for i in (0..n).filter(|_| finite) {
-            state.x[i] += length * self.dx[i];
-            self.p[i] += length * self.dp[i];
-            self.q[i] += length * self.dq[i];
+        if finite {
+            for i in 0..n {
+                state.x[i] += length * self.dx[i];
+                self.p[i] += length * self.dp[i];
+                self.q[i] += length * self.dq[i];
+            }
         }
         state.change = if finite { 0.5 * change } else { 0.0 };
         state.set_changes = 0;

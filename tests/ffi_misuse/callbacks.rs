@@ -36,7 +36,7 @@ unsafe extern "C" fn meddle(record: *const mlcp_iteration, user_data: *mut c_voi
             ("get_row_errors", mlcp_solver_get_row_errors(s, at, 3)),
             ("get_history", mlcp_solver_get_history(s, 0, &mut std::mem::zeroed())),
             ("get_stage", mlcp_solver_get_stage(s, 0, &mut std::mem::zeroed())),
-            ("freeze_friction", mlcp_solver_freeze_friction(s, p)),
+            ("freeze_friction", mlcp_solver_freeze_friction(s, p, null(), 0, at, 3, null_mut())),
             ("get_worst_rows", mlcp_solver_get_worst_rows(s, null_mut(), 0, null_mut(), 0, &mut 0)),
             ("reserve", mlcp_problem_reserve(p, 9, 9)),
             ("set_dense", mlcp_problem_set_dense(p, 3, A.as_ptr(), 9, 3, 0)),

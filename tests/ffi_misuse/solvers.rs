@@ -159,9 +159,12 @@ fn kind_rows() -> Vec<Row> {
     const K: &str = "mlcp_solver_kind_from_name";
     const F: &str = "mlcp_solver_freeze_friction";
     vec![
-        (F, NullArgument, &["solver is NULL"], |f| unsafe { mlcp_solver_freeze_friction(null_mut(), f.p) }),
-        (F, NullArgument, &["problem is NULL"], |f| unsafe { mlcp_solver_freeze_friction(f.s, null_mut()) }),
-        (F, InvalidState, &["friction mode is coupled"], |f| unsafe { mlcp_solver_freeze_friction(f.s, f.p) }),
+        (F, NullArgument, &["solver is NULL"], |f| unsafe { mlcp_solver_freeze_friction(null_mut(), f.p, null(), 0, f.out.x.as_mut_ptr(), N, null_mut()) }),
+        (F, NullArgument, &["problem is NULL"], |f| unsafe { mlcp_solver_freeze_friction(f.s, null_mut(), null(), 0, f.out.x.as_mut_ptr(), N, null_mut()) }),
+        (F, NullArgument, &["x0 is NULL"], |f| unsafe { mlcp_solver_freeze_friction(f.s, f.p, null(), N, f.out.x.as_mut_ptr(), N, null_mut()) }),
+        (F, NullArgument, &["out_x is NULL"], |f| unsafe { mlcp_solver_freeze_friction(f.s, f.p, null(), 0, null_mut(), N, null_mut()) }),
+        (F, InvalidSize, &["out_x has length 2", "3"], |f| unsafe { mlcp_solver_freeze_friction(f.s, f.p, null(), 0, f.out.x.as_mut_ptr(), 2, null_mut()) }),
+        (F, InvalidState, &["friction mode is coupled"], |f| unsafe { mlcp_solver_freeze_friction(f.s, f.p, null(), 0, f.out.x.as_mut_ptr(), N, null_mut()) }),
         (S, NullArgument, &["problem is NULL"], |_| unsafe { mlcp_solver_supports(1, null()) }),
         (S, InvalidValue, &["kind is 77"], |f| unsafe { mlcp_solver_supports(77, f.p) }),
         (S, Ok, &[], |f| unsafe { mlcp_solver_supports(1, f.p) }),
