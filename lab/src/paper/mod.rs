@@ -18,6 +18,7 @@ mod units;
 
 use section::{Context, Section};
 use std::fs;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// One experiment: its name, what it is, how to run it.
@@ -72,7 +73,7 @@ impl Paper {
         let mut sections = Vec::new();
         for &&(name, _, run) in &chosen {
             let section = run(&Context::new(name, self.short)).map_err(|e| format!("{name}: {e}"))?;
-            print!("{}", report::lines(name, &section));
+            say(&report::lines(name, &section));
             for (file, csv) in &section.tables {
                 write(&self.out, &format!("{file}.csv"), csv)?;
             }
@@ -88,6 +89,11 @@ impl Paper {
 fn write(folder: &Path, name: &str, text: &str) -> Result<(), String> {
     let path = folder.join(name);
     fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
-    println!("wrote {}", path.display());
+    say(&format!("wrote {}\n", path.display()));
     Ok(())
+}
+
+/// Tell the terminal. The files are what counts: whoever closes the pipe, such as head, has seen enough.
+fn say(text: &str) {
+    let _ = io::stdout().write_all(text.as_bytes());
 }

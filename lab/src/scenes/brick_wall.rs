@@ -106,7 +106,7 @@ impl BrickWall {
         problem.set_bounds(&lo, &vec![f64::INFINITY; n])?;
         let findex: Vec<i32> = (0..n).map(|i| if is_normal(i) { -1 } else { (i - i % 3) as i32 }).collect();
         problem.set_friction(&findex, &vec![FRICTION; n], FrictionMode::Frozen)?;
-        self.engine.freeze_friction(problem)?;
+        self.engine.freeze_friction(problem, None, None)?;
         kept.b = problem.b().to_vec();
         (kept.lo, kept.hi) = (vec![0.0; n], vec![0.0; n]);
         problem.bounds_at(&vec![0.0; n], &mut kept.lo, &mut kept.hi);
