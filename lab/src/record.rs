@@ -40,7 +40,7 @@ pub struct Record {
     #[arg(long, value_name = "NAME", default_value = "box")]
     formulation: String,
     /// Who solves it
-    #[arg(long, value_name = "NAME", default_value = "auto")]
+    #[arg(long, value_name = "NAME", default_value = "bpp")]
     solver: String,
     /// Iteration budget of one step; 0: the solver's default
     #[arg(long, value_name = "N", default_value = "0")]
