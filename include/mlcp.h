@@ -144,6 +144,8 @@ typedef enum {
     MLCP_SOLVER_KIND_PROX_GS = 18,
     // Nonsmooth Newton method of Alart and Curnier on boxes and exact friction cones; A need not be symmetric.
     MLCP_SOLVER_KIND_ALART_CURNIER = 19,
+    // Primal active set method (Lawson & Hanson 1974) on a dense tableau: exact, for small problems with symmetric A.
+    MLCP_SOLVER_KIND_ACTIVE_SET = 20,
 } mlcp_solver_kind;
 
 // How a solve ended. Numbers are part of the ABI.

@@ -9,7 +9,7 @@ use crate::error::{refill, reserve, Error, Result, Status};
 use crate::metrics::{Measure, Point};
 use crate::monitor::{Iteration, Monitor, Outcome, Report, StageReport};
 use crate::plan::{Plan, Stage, MAX_STAGES};
-use crate::problem::Problem;
+use crate::problem::{Extent, Problem};
 use crate::settings::{Choice, Settings, SolverKind};
 use crate::solvers::{build, damped, Progress, Solver, State};
 use crate::Budget;
@@ -50,11 +50,18 @@ fn accepts(solver: &dyn Solver, kind: SolverKind, problem: &Problem) -> Result<(
 /// Called once per iteration; true stops the solve.
 pub type Observer<'a> = &'a mut dyn FnMut(&Observation<'_>) -> bool;
 
+/// A solver, and the largest problem that it took memory for.
+struct Slot {
+    kind: SolverKind,
+    solver: Box<dyn Solver>,
+    room: Extent,
+}
+
 /// Solvers with their memory, a monitor and the last result. Serves one solve at a time.
 pub struct Engine {
     settings: Settings,
     /// The solvers used so far.
-    solvers: Vec<(SolverKind, Box<dyn Solver>)>,
+    solvers: Vec<Slot>,
     work: Work,
     /// Energy error of every row at the returned x.
     row_errors: Vec<f64>,
@@ -187,8 +194,11 @@ impl Engine {
     fn check(&mut self, problem: &Problem, plan: &Plan, start: Option<&[f64]>) -> Result<()> {
         let n = problem.len();
         problem.check_ready()?;
-        for stage in plan.stages() {
-            accepts(self.solver(stage.solver)?, stage.solver, problem)?;
+        // A plan of auto's is made of solvers that accept the problem.
+        if self.settings.solver != SolverKind::Auto {
+            for stage in plan.stages() {
+                accepts(&*self.slot(stage.solver)?.solver, stage.solver, problem)?;
+            }
         }
         if self.settings.choice == Choice::Best(Measure::EnergyExactMass) {
             return Err(Error::new(
@@ -214,25 +224,30 @@ impl Engine {
     }
 
     /// The solver of this kind, built when it is first asked for.
-    fn solver(&mut self, kind: SolverKind) -> Result<&mut dyn Solver> {
-        let at = match self.solvers.iter().position(|(k, _)| *k == kind) {
+    fn slot(&mut self, kind: SolverKind) -> Result<&mut Slot> {
+        let at = match self.solvers.iter().position(|slot| slot.kind == kind) {
             Some(at) => at,
             None => {
                 let solver = build(kind).ok_or_else(|| {
                     Error::new(Status::Internal, format_args!("{} is no stage of a plan", kind.name()))
                 })?;
                 reserve(&mut self.solvers, MAX_STAGES)?;
-                self.solvers.push((kind, solver));
+                self.solvers.push(Slot { kind, solver, room: Extent::default() });
                 self.solvers.len() - 1
             }
         };
-        Ok(self.solvers[at].1.as_mut())
+        Ok(&mut self.solvers[at])
     }
 
     /// Take all memory that the plan may need, so that a later, smaller problem finds it.
     fn reserve(&mut self, problem: &Problem, plan: &Plan) -> Result<()> {
+        let extent = problem.extent();
         for stage in plan.stages() {
-            self.solver(stage.solver)?.reserve(problem)?;
+            let slot = self.slot(stage.solver)?;
+            if !extent.fits(&slot.room) {
+                slot.solver.reserve(problem)?;
+                slot.room = extent;
+            }
         }
         refill(&mut self.row_errors, problem.len(), 0.0)?;
         self.stages.clear();
@@ -252,8 +267,8 @@ impl Engine {
             let before = self.work.monitor.energy();
             let (iteration, seconds) = (run.iteration, run.budget.seconds());
             run.solver = stage.solver;
-            let Some((_, solver)) = self.solvers.iter_mut().find(|(kind, _)| *kind == stage.solver) else { continue };
-            let outcome = self.work.run(solver.as_mut(), stage, problem, run, &self.settings)?;
+            let Some(slot) = self.solvers.iter_mut().find(|slot| slot.kind == stage.solver) else { continue };
+            let outcome = self.work.run(slot.solver.as_mut(), stage, problem, run, &self.settings)?;
             self.stages.push(StageReport {
                 solver: stage.solver,
                 reason: stage.reason,
@@ -306,14 +321,19 @@ impl Engine {
         report.best_iteration = work.monitor.best_iteration();
         report.measurements = work.monitor.measurements();
         report.set_changes = work.monitor.set_changes();
+        // Most often the last iterate is the best, and its w is there.
+        let at_best = work.state.w_is_exact && work.state.x == work.monitor.best_x();
         work.state.x.copy_from_slice(work.monitor.best_x());
         let mut keep_as_is = self.settings.choice == Choice::Last;
         if let Choice::Best(measure) = self.settings.choice {
-            let measure = if measure == Measure::Energy { report.judge } else { measure };
-            work.settle(problem)?;
-            // Clamping may cost, where a friction bound has moved with its normal; or overflow.
-            let clamped = measure.total(&work.point(problem));
-            keep_as_is = clamped.is_nan() || clamped > work.monitor.best_error();
+            problem.clamp(&mut work.state.x);
+            if !at_best || work.state.x != work.monitor.best_x() {
+                let measure = if measure == Measure::Energy { report.judge } else { measure };
+                work.settle(problem)?;
+                // Clamping may cost, where a friction bound has moved with its normal; or overflow.
+                let clamped = measure.total(&work.point(problem));
+                keep_as_is = clamped.is_nan() || clamped > work.monitor.best_error();
+            }
         }
         if keep_as_is {
             work.state.x.copy_from_slice(work.monitor.best_x());

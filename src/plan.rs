@@ -33,11 +33,13 @@ pub enum Reason {
     Cones = 8,
     /// The cones are too many for Newton's method, or it did not settle: prox sweeps.
     ConeSweeps = 9,
+    /// Few rows: an active set method on a dense tableau.
+    Small = 10,
 }
 
 impl Reason {
     /// Every reason.
-    pub const ALL: [Reason; 10] = [
+    pub const ALL: [Reason; 11] = [
         Reason::Requested,
         Reason::TimeLimit,
         Reason::Pivots,
@@ -48,6 +50,7 @@ impl Reason {
         Reason::GeneralNewton,
         Reason::Cones,
         Reason::ConeSweeps,
+        Reason::Small,
     ];
 
     /// The reason as a sentence.
@@ -63,6 +66,7 @@ impl Reason {
             Reason::GeneralNewton => c"A is not symmetric or a row has no effective mass: Newton's method",
             Reason::Cones => c"contacts are exact cones: Newton's method on their projections",
             Reason::ConeSweeps => c"the cones are too many for Newton's method, or it did not settle: prox sweeps",
+            Reason::Small => c"few rows: an active set method on a dense tableau",
         }
     }
 }
@@ -79,7 +83,7 @@ pub struct Stage {
 }
 
 /// Most stages of a plan.
-pub const MAX_STAGES: usize = 6;
+pub const MAX_STAGES: usize = 7;
 
 /// Sweeps that come first when time is limited.
 const FIRST_SWEEPS: usize = 256;
@@ -93,6 +97,10 @@ const LAST_STEPS: usize = 200;
 const SMALL: usize = 300;
 /// The largest order of a dense LU factorisation.
 const LARGE: usize = 2000;
+/// Up to this many rows a dense tableau beats every factorisation.
+const FEW: usize = 128;
+/// Steps of the active set method: the second already has little to do, friction bounds may take some more.
+const FIRST_STEPS: usize = 12;
 /// Below this many rows pivots are done before sweeps have warmed up.
 const TINY: usize = 64;
 
@@ -129,6 +137,9 @@ impl Plan {
     fn mechanical(&mut self, problem: &Problem, settings: &Settings) {
         if settings.time_limit > 0.0 && problem.len() > TINY {
             self.push(SolverKind::Pgs, Reason::TimeLimit, FIRST_SWEEPS);
+        }
+        if problem.len() <= FEW {
+            self.push(SolverKind::ActiveSet, Reason::Small, FIRST_STEPS);
         }
         self.push(SolverKind::Bpp, Reason::Pivots, FIRST_PIVOTS);
         // Coupled friction makes the interior point method's system unsymmetric, and its factor dense.

@@ -49,6 +49,8 @@ pub enum SolverKind {
     ProxGs = 18,
     /// Nonsmooth Newton method of Alart and Curnier on boxes and exact friction cones; A need not be symmetric.
     AlartCurnier = 19,
+    /// Primal active set method (Lawson & Hanson 1974) on a dense tableau: exact, for small problems with symmetric A.
+    ActiveSet = 20,
 }
 
 /// What is known of a solver without building it.
@@ -89,6 +91,7 @@ const PROFILES: &[Profile] = &[
     Profile { kind: SolverKind::Prox, name: c"prox", iterations: 4000, interval: 32, stall: 8 },
     Profile { kind: SolverKind::ProxGs, name: c"prox-gs", iterations: 1000, interval: 32, stall: 8 },
     Profile { kind: SolverKind::AlartCurnier, name: c"alart-curnier", iterations: 1000, interval: 1, stall: 250 },
+    Profile { kind: SolverKind::ActiveSet, name: c"active-set", iterations: 100, interval: 1, stall: 20 },
 ];
 
 impl SolverKind {

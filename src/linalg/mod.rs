@@ -9,6 +9,7 @@ mod dense_lu;
 mod growing_cholesky;
 mod row_qr;
 mod sparse_lu;
+mod tableau;
 
 pub use block_cholesky::{Block, BlockCholesky};
 pub use dense_cholesky::DenseCholesky;
@@ -16,6 +17,7 @@ pub use dense_lu::DenseLu;
 pub use growing_cholesky::GrowingCholesky;
 pub use row_qr::{BlockRow, RowQr, BLOCK};
 pub use sparse_lu::SparseLu;
+pub use tableau::Tableau;
 
 /// Why a factorisation stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,12 +13,27 @@ pub fn length(name: &str, found: usize, expected: usize) -> Result<()> {
 
 /// Refuse NaN and infinity, by name and index.
 pub fn finite(name: &str, values: &[f64]) -> Result<()> {
+    if are_finite(values) {
+        return Ok(());
+    }
     match values.iter().position(|v| !v.is_finite()) {
         None => Ok(()),
         Some(i) => {
             Err(Error::new(Status::InvalidValue, format_args!("{name}[{i}] is {}, it must be finite", values[i])))
         }
     }
+}
+
+/// The same without a name, several at once: only zero times a finite number is zero.
+pub fn are_finite(values: &[f64]) -> bool {
+    let (chunks, rest) = values.as_chunks::<8>();
+    let mut zero = [0.0; 8];
+    for chunk in chunks {
+        for k in 0..8 {
+            zero[k] += 0.0 * chunk[k];
+        }
+    }
+    zero.iter().chain(rest).all(|v| v.is_finite())
 }
 
 /// `a * b`, or the sentence that it overflows.

@@ -1,6 +1,6 @@
 //! A as a square array, stored by rows.
 
-use super::check::{alike, product};
+use super::check::{alike, are_finite, product};
 use crate::error::{reserve, Error, Result, Status};
 
 /// Which entries of a dense matrix the caller filled. Numbers are part of the ABI.
@@ -39,7 +39,8 @@ pub(super) fn check(n: usize, a: &[f64], row_stride: usize, triangle: Triangle) 
     for i in 0..n {
         let filled = if triangle == Triangle::Lower { i + 1 } else { n };
         let row = &a[i * row_stride..][..filled];
-        if let Some(j) = row.iter().position(|v| !v.is_finite()) {
+        if !are_finite(row) {
+            let j = row.iter().position(|v| !v.is_finite()).unwrap_or(0);
             return Err(Error::new(Status::InvalidValue, format_args!("a[{i}][{j}] is {}, it must be finite", row[j])));
         }
     }

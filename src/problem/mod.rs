@@ -27,8 +27,9 @@ pub const INFINITE_BOUND: f64 = 1e10;
 /// compute A in single precision are off by 1e-7.
 const SYMMETRY_TOLERANCE: f64 = 1e-6;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Form {
+    #[default]
     Dense,
     Csr,
     Jacobian,
@@ -53,6 +54,27 @@ impl Operator<'_> {
             Operator::Csr(a) => a.get(i, j),
             Operator::Jacobian(a) => a.entry(i, j),
         }
+    }
+}
+
+/// All that a solver's memory depends on.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Extent {
+    form: Form,
+    rows: usize,
+    bodies: usize,
+    entries: usize,
+    has_live_bounds: bool,
+    has_cones: bool,
+}
+
+impl Extent {
+    /// Is memory taken for `room` enough?
+    pub fn fits(&self, room: &Extent) -> bool {
+        self.rows <= room.rows
+            && (self.form, self.has_live_bounds, self.has_cones) == (room.form, room.has_live_bounds, room.has_cones)
+            && self.bodies <= room.bodies
+            && self.entries <= room.entries
     }
 }
 
@@ -310,6 +332,18 @@ impl Problem {
         }
     }
 
+    /// How large the problem is.
+    pub fn extent(&self) -> Extent {
+        Extent {
+            form: self.form,
+            rows: self.len(),
+            bodies: self.bodies(),
+            entries: if self.form == Form::Csr { self.csr.columns().len() } else { 0 },
+            has_live_bounds: self.has_live_bounds(),
+            has_cones: self.has_cones(),
+        }
+    }
+
     /// The operator A.
     pub fn operator(&self) -> Operator<'_> {
         match self.form {
@@ -428,6 +462,11 @@ impl Problem {
 
     /// `w = A x + b`. `scratch` is only used by Jacobian problems and keeps its capacity.
     pub fn multiply(&self, x: &[f64], w: &mut [f64], scratch: &mut Vec<f64>) -> Result<()> {
+        // Where every cold solve begins.
+        if x.iter().all(|&x| x == 0.0) {
+            w.copy_from_slice(&self.b);
+            return Ok(());
+        }
         match self.form {
             Form::Dense => self.dense.multiply(x, w),
             Form::Csr => self.csr.multiply(x, w),

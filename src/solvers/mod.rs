@@ -5,6 +5,7 @@
 //! for all of them alike. To add one: a file here, a line in [`build`], and in `settings.rs` a number in [`SolverKind`]
 //! and a line in its table. The compiler asks for the first two; tests that run every kind find the rest.
 
+mod active_set;
 mod alart_curnier;
 mod apgd;
 mod block_pgs;
@@ -122,6 +123,7 @@ pub fn build(kind: SolverKind) -> Option<Box<dyn Solver>> {
         SolverKind::Prox => Box::<prox::Prox>::default(),
         SolverKind::ProxGs => Box::<prox_gs::ProxGs>::default(),
         SolverKind::AlartCurnier => Box::<alart_curnier::AlartCurnier>::default(),
+        SolverKind::ActiveSet => Box::<active_set::ActiveSet>::default(),
     })
 }
 
