@@ -100,6 +100,8 @@ typedef enum {
     MLCP_REASON_CONES = 8,
     // The cones are too many for Newton's method, or it did not settle: prox sweeps.
     MLCP_REASON_CONE_SWEEPS = 9,
+    // Few rows: an active set method on a dense tableau.
+    MLCP_REASON_SMALL = 10,
 } mlcp_reason;
 
 // The solvers. Numbers are part of the ABI.

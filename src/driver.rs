@@ -231,7 +231,7 @@ impl Engine {
                 let solver = build(kind).ok_or_else(|| {
                     Error::new(Status::Internal, format_args!("{} is no stage of a plan", kind.name()))
                 })?;
-                reserve(&mut self.solvers, MAX_STAGES)?;
+                reserve(&mut self.solvers, MAX_STAGES + 1)?;
                 self.solvers.push(Slot { kind, solver, room: Extent::default() });
                 self.solvers.len() - 1
             }
@@ -242,8 +242,8 @@ impl Engine {
     /// Take all memory that the plan may need, so that a later, smaller problem finds it.
     fn reserve(&mut self, problem: &Problem, plan: &Plan) -> Result<()> {
         let extent = problem.extent();
-        for stage in plan.stages() {
-            let slot = self.slot(stage.solver)?;
+        for kind in plan.solvers() {
+            let slot = self.slot(kind)?;
             if !extent.fits(&slot.room) {
                 slot.solver.reserve(problem)?;
                 slot.room = extent;

@@ -87,8 +87,10 @@ pub const MAX_STAGES: usize = 7;
 
 /// Sweeps that come first when time is limited.
 const FIRST_SWEEPS: usize = 256;
-/// Pivots before the interior point method takes over: about what that costs.
-const FIRST_PIVOTS: usize = 24;
+/// Pivots before the interior point method takes over: those that settle do so soon.
+const FIRST_PIVOTS: usize = 5;
+/// The same where friction bounds move, which takes both of them longer.
+const FIRST_PIVOTS_COUPLED: usize = 24;
 /// Sweeps that come last.
 const LAST_SWEEPS: usize = 1000;
 /// Newton steps on the projections that come last.
@@ -115,6 +117,8 @@ fn takes_dense_lu(problem: &Problem) -> bool {
 pub struct Plan {
     stages: [Stage; MAX_STAGES],
     len: usize,
+    /// What a smaller problem of this sort would begin with.
+    spare: Option<SolverKind>,
 }
 
 impl Plan {
@@ -140,8 +144,11 @@ impl Plan {
         }
         if problem.len() <= FEW {
             self.push(SolverKind::ActiveSet, Reason::Small, FIRST_STEPS);
+        } else {
+            self.spare = Some(SolverKind::ActiveSet);
         }
-        self.push(SolverKind::Bpp, Reason::Pivots, FIRST_PIVOTS);
+        let pivots = if problem.has_live_bounds() { FIRST_PIVOTS_COUPLED } else { FIRST_PIVOTS };
+        self.push(SolverKind::Bpp, Reason::Pivots, pivots);
         // Coupled friction makes the interior point method's system unsymmetric, and its factor dense.
         if !problem.has_live_bounds() || takes_dense_lu(problem) {
             self.push_whole(SolverKind::InteriorPoint, Reason::Redundant);
@@ -195,5 +202,10 @@ impl Plan {
     /// The stages, in order.
     pub fn stages(&self) -> &[Stage] {
         &self.stages[..self.len]
+    }
+
+    /// The solvers to take memory for: those of the stages, and what a smaller problem would begin with.
+    pub fn solvers(&self) -> impl Iterator<Item = SolverKind> + '_ {
+        self.stages().iter().map(|stage| stage.solver).chain(self.spare)
     }
 }

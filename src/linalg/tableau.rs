@@ -11,10 +11,10 @@
 //! third of that: the first rows of the tableau then hold the factor of A = L D Lᵀ, and pivots go on in the rest.
 
 use crate::error::{refill, reserve, Result};
-use pulp::Arch;
+use pulp::{Arch, Simd, WithSimd};
 
 /// Rows are padded to whole vectors of this many numbers.
-const LANES: usize = 4;
+const LANES: usize = 8;
 
 /// The lower triangle of a symmetric matrix, row by row, and what pivots made of it.
 pub struct Tableau {
@@ -26,6 +26,7 @@ pub struct Tableau {
     first: usize,
     /// The pivot's column.
     column: Vec<f64>,
+    /// Which vector instructions there are.
     arch: Arch,
 }
 
@@ -38,7 +39,7 @@ impl Default for Tableau {
 impl Tableau {
     /// Take memory for matrices of up to n by n.
     pub fn reserve(&mut self, n: usize) -> Result<()> {
-        let stride = n.next_multiple_of(LANES) + LANES;
+        let stride = n.next_multiple_of(LANES);
         reserve(&mut self.t, n.saturating_mul(stride))?;
         reserve(&mut self.column, stride)
     }
@@ -46,7 +47,7 @@ impl Tableau {
     /// A matrix of zeros; its lower triangle is to be filled through [`Self::row_mut`].
     pub fn clear(&mut self, n: usize) -> Result<()> {
         (self.n, self.first) = (n, 0);
-        self.stride = n.next_multiple_of(LANES) + LANES;
+        self.stride = n.next_multiple_of(LANES);
         refill(&mut self.t, n.saturating_mul(self.stride), 0.0)?;
         refill(&mut self.column, self.stride, 0.0)
     }
@@ -69,35 +70,16 @@ impl Tableau {
         self.t[i * self.stride + i]
     }
 
-    /// Eliminate the first `count` rows for good. False if a pivot is not positive.
-    pub fn eliminate(&mut self, count: usize) -> bool {
-        let arch = self.arch;
-        arch.dispatch(|| (0..count).all(|k| self.eliminate_next(k)))
+    /// Make entry (i, i) at least this, before row i enters F.
+    #[inline]
+    pub fn raise(&mut self, i: usize, least: f64) {
+        let pivot = &mut self.t[i * self.stride + i];
+        *pivot = pivot.max(least);
     }
 
-    #[inline(always)]
-    fn eliminate_next(&mut self, k: usize) -> bool {
-        let (n, stride) = (self.n, self.stride);
-        let pivot = self.diagonal(k);
-        // Also false for NaN.
-        if !(pivot > 0.0) {
-            return false;
-        }
-        let inverse = 1.0 / pivot;
-        for i in k + 1..n {
-            self.column[i] = self.t[i * stride + k];
-        }
-        for i in k + 1..n {
-            // Joints of a chain are strangers to most others.
-            if self.column[i] != 0.0 {
-                let factor = inverse * self.column[i];
-                let row = &mut self.t[i * stride..][..i + 1 + LANES];
-                subtract(&mut row[k + 1..], factor, &self.column[k + 1..], i - k);
-                row[k] = factor;
-            }
-        }
-        self.first = k + 1;
-        true
+    /// Eliminate the first rows for good; each pivot is raised to the least one given for it.
+    pub fn eliminate(&mut self, least: &[f64]) {
+        self.arch.dispatch(Eliminate { tableau: self, least });
     }
 
     /// Carry a right-hand side through the elimination.
@@ -150,47 +132,99 @@ impl Tableau {
         }
     }
 
-    /// Row k enters F, or leaves it.
+    /// Row k enters F, or leaves it. Its column of before is in [`Self::column`], with 0 in place of the pivot.
     pub fn pivot(&mut self, k: usize, enters: bool) {
-        let arch = self.arch;
-        arch.dispatch(|| self.pivot_now(k, enters));
+        self.arch.dispatch(Pivot { tableau: self, k, enters });
     }
 
+    /// The column of the last pivot.
+    pub fn column(&self) -> &[f64] {
+        &self.column[..self.n]
+    }
+}
+
+struct Eliminate<'a> {
+    tableau: &'a mut Tableau,
+    least: &'a [f64],
+}
+
+impl WithSimd for Eliminate<'_> {
+    type Output = ();
+
     #[inline(always)]
-    fn pivot_now(&mut self, k: usize, enters: bool) {
-        let (n, stride, first) = (self.n, self.stride, self.first);
-        let inverse = 1.0 / self.diagonal(k);
-        self.column[first..k].copy_from_slice(&self.t[k * stride + first..][..k - first]);
-        self.column[k] = 0.0;
-        for i in k + 1..n {
-            self.column[i] = self.t[i * stride + k];
-        }
-        for i in first..n {
-            if self.column[i] != 0.0 {
-                let row = &mut self.t[i * stride + first..(i + 1) * stride];
-                subtract(row, inverse * self.column[i], &self.column[first..], i + 1 - first);
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Tableau { t, stride, n, first, column, .. } = self.tableau;
+        let (n, stride) = (*n, *stride);
+        for (k, &least) in self.least.iter().enumerate() {
+            let pivot = t[k * stride + k].max(least);
+            t[k * stride + k] = pivot;
+            for i in k + 1..n {
+                column[i] = t[i * stride + k];
             }
-        }
-        let scale = if enters { inverse } else { -inverse };
-        for j in first..k {
-            self.t[k * stride + j] = scale * self.column[j];
-        }
-        self.t[k * stride + k] = -inverse;
-        for i in k + 1..n {
-            self.t[i * stride + k] = scale * self.column[i];
+            // Vectors begin at one place in all rows; what of them is before k + 1 must stay.
+            let begin = (k + 1) / LANES * LANES;
+            column[begin..=k].fill(0.0);
+            for i in k + 1..n {
+                // Joints of a chain are strangers to most others.
+                if column[i] != 0.0 {
+                    let factor = column[i] / pivot;
+                    let row = &mut t[i * stride..(i + 1) * stride];
+                    let end = (i + 1).next_multiple_of(LANES);
+                    subtract(simd, &mut row[begin..end], factor, &column[begin..end]);
+                    row[k] = factor;
+                }
+            }
+            *first = k + 1;
         }
     }
 }
 
-/// `row -= factor column` on at least the first `len` entries, in whole vectors: what is beyond is padding.
-#[inline(always)]
-fn subtract(row: &mut [f64], factor: f64, column: &[f64], len: usize) {
-    let vectors = len.div_ceil(LANES);
-    let (row, _) = row.as_chunks_mut::<LANES>();
-    let (column, _) = column.as_chunks::<LANES>();
-    for (row, column) in row[..vectors].iter_mut().zip(&column[..vectors]) {
-        for c in 0..LANES {
-            row[c] -= factor * column[c];
+struct Pivot<'a> {
+    tableau: &'a mut Tableau,
+    k: usize,
+    enters: bool,
+}
+
+impl WithSimd for Pivot<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Pivot { tableau: Tableau { t, stride, n, first, column, .. }, k, enters } = self;
+        let (n, stride, first) = (*n, *stride, *first);
+        let inverse = 1.0 / t[k * stride + k];
+        let begin = first / LANES * LANES;
+        column[begin..first].fill(0.0);
+        column[first..k].copy_from_slice(&t[k * stride + first..][..k - first]);
+        column[k] = 0.0;
+        for i in k + 1..n {
+            column[i] = t[i * stride + k];
         }
+        for i in first..n {
+            if column[i] != 0.0 {
+                let end = (i + 1).next_multiple_of(LANES);
+                let row = &mut t[i * stride + begin..i * stride + end];
+                subtract(simd, row, inverse * column[i], &column[begin..end]);
+            }
+        }
+        let scale = if enters { inverse } else { -inverse };
+        for (t, column) in t[k * stride + first..].iter_mut().zip(&column[first..k]) {
+            *t = scale * column;
+        }
+        t[k * stride + k] = -inverse;
+        for i in k + 1..n {
+            t[i * stride + k] = scale * column[i];
+        }
+    }
+}
+
+/// `row -= factor column`, in whole vectors.
+#[inline(always)]
+fn subtract<S: Simd>(simd: S, row: &mut [f64], factor: f64, column: &[f64]) {
+    let factor = simd.splat_f64s(-factor);
+    let (row, _) = S::as_mut_simd_f64s(row);
+    let (column, _) = S::as_simd_f64s(column);
+    for (row, column) in row.iter_mut().zip(column) {
+        *row = simd.mul_add_e_f64s(factor, *column, *row);
     }
 }

@@ -465,7 +465,7 @@ impl Problem {
         // Where every cold solve begins.
         if x.iter().all(|&x| x == 0.0) {
             w.copy_from_slice(&self.b);
-            return Ok(());
+            return if self.form == Form::Jacobian { reserve(scratch, self.jacobian.whitened_len()) } else { Ok(()) };
         }
         match self.form {
             Form::Dense => self.dense.multiply(x, w),

@@ -8,8 +8,9 @@
 //! never grows, so that no index set comes twice. Each row that enters or leaves costs one pivot, half a square, and the
 //! start of the whole no more than a factorisation.
 //!
-//! One step does all of that, for the correction y of the iterate, with `A + ε D` in place of A: definite however
-//! redundant the contacts. A second step takes away what ε and round-off have left. Friction bounds move between steps.
+//! One step does all of that, for the correction y of the iterate. Rows that the free ones imply are kept out while
+//! they do no harm; otherwise their pivots are raised to ε of their diagonal, as if they were a little compliant, and a
+//! second step takes away what that has left. Friction bounds move between steps.
 //!
 //! It wins below about a hundred rows. It fails on matrices that are not symmetric (refused); when pivots drown in
 //! round-off it stalls.
@@ -17,19 +18,22 @@
 use super::{damped, require_positive_diagonal, Progress, Solver, State};
 use crate::error::{refill, reserve, Error, Result, Status};
 use crate::linalg::Tableau;
-use crate::metrics::energy_row;
 use crate::problem::{Operator, Problem};
 use crate::settings::{Settings, SolverKind};
 use crate::Budget;
 
-/// ε: redundant rows stay definite, and a second step has little to do.
+/// ε: far above round-off, and small enough for a second step to have little to do.
 const EPSILON: f64 = 1e-8;
 /// Sweeps that guess the first index set.
-const SWEEPS: usize = 6;
+const SWEEPS: usize = 3;
+/// A row of which less than this fraction is left is implied by the free ones.
+const IMPLIED: f64 = 1e-6;
 /// Violations below this fraction of the error at the start of a step, both in √J, are left to the next.
 const SHARE: f64 = 1e-7;
 /// And below this fraction of the largest row they are round-off.
 const ROUND_OFF: f64 = 1e-14;
+/// Up to this many rows memory is taken before it is needed.
+const AHEAD: usize = 128;
 /// Pivots between two looks at the clock.
 const PIVOTS: usize = 32;
 
@@ -53,8 +57,9 @@ pub(super) struct ActiveSet {
     /// Of a free row the y that its face's minimum has, of others the velocity there.
     value: Vec<f64>,
     free: Vec<bool>,
-    /// 1/√a.
+    /// 1/√a, and ε a.
     scale: Vec<f64>,
+    least_pivot: Vec<f64>,
     scratch: Vec<f64>,
     /// Rows of a body, last first: `head` of the list and the next of each entry, which is twice the row plus its half.
     head: Vec<u32>,
@@ -81,7 +86,7 @@ impl Solver for ActiveSet {
     }
 
     fn reserve(&mut self, problem: &Problem) -> Result<()> {
-        let n = problem.len();
+        let n = problem.len().min(AHEAD);
         for v in self.rows() {
             reserve(v, n)?;
         }
@@ -125,30 +130,28 @@ impl Solver for ActiveSet {
         if self.begun {
             self.evaluate()?;
         } else {
-            if !self.tableau.eliminate(self.joints) {
-                return Ok(Progress::Stalled);
-            }
+            self.tableau.eliminate(&self.least_pivot[..self.joints]);
             self.begun = true;
             self.tableau.forward(&mut self.q);
             self.guess();
         }
-        if !self.descend(budget) {
-            return Ok(Progress::OutOfTime);
+        let progress = self.descend(budget);
+        if progress != Progress::OutOfTime {
+            self.tableau.backward(&self.q, &mut self.y);
+            self.publish(problem, state);
         }
-        self.tableau.backward(&self.q, &mut self.y);
-        self.publish(problem, state);
-        Ok(if state.change.is_finite() { Progress::Continue } else { Progress::Stalled })
+        Ok(if state.change.is_finite() { progress } else { Progress::Stalled })
     }
 }
 
 impl ActiveSet {
     /// Every buffer with one number per row.
-    fn rows(&mut self) -> [&mut Vec<f64>; 8] {
-        let ActiveSet { lo, hi, least, most, y, q, value, scale, .. } = self;
-        [lo, hi, least, most, y, q, value, scale]
+    fn rows(&mut self) -> [&mut Vec<f64>; 9] {
+        let ActiveSet { lo, hi, least, most, y, q, value, scale, least_pivot, .. } = self;
+        [lo, hi, least, most, y, q, value, scale, least_pivot]
     }
 
-    /// Copy A + ε D into the tableau.
+    /// Copy A into the tableau.
     fn fill(&mut self, problem: &Problem) -> Result<()> {
         let n = problem.len();
         self.tableau.clear(n)?;
@@ -187,7 +190,8 @@ impl ActiveSet {
                         while at != NONE {
                             let other = &a.rows()[self.order[at as usize / 2] as usize];
                             let (k, l) = (&row.k[6 * half..][..6], &other.k[6 * (at as usize % 2)..][..6]);
-                            out[at as usize / 2] += (0..6).map(|c| k[c] * l[c]).sum::<f64>();
+                            out[at as usize / 2] +=
+                                (k[0] * l[0] + k[1] * l[1] + k[2] * l[2]) + (k[3] * l[3] + k[4] * l[4] + k[5] * l[5]);
                             at = self.next[at as usize];
                         }
                     }
@@ -200,8 +204,9 @@ impl ActiveSet {
         }
         for (p, &i) in self.order.iter().enumerate() {
             let a = problem.diagonal()[i as usize];
-            self.tableau.row_mut(p)[p] = a + EPSILON * a;
+            self.tableau.row_mut(p)[p] = a;
             self.scale[p] = 1.0 / a.sqrt();
+            self.least_pivot[p] = EPSILON * a;
         }
         Ok(())
     }
@@ -222,7 +227,9 @@ impl ActiveSet {
         for (p, &i) in self.order.iter().enumerate() {
             let i = i as usize;
             let (x, w, a) = (state.x[i], state.w[i], problem.diagonal()[i]);
-            energy += energy_row(a, x, w, self.lo[i], self.hi[i]);
+            // What the row would do alone.
+            let step = (x - w / a).max(self.lo[i]).min(self.hi[i]) - x;
+            energy += a * step * step;
             size = size.max(problem.b()[i].abs() * self.scale[p]);
             self.q[p] = w;
             (self.least[p], self.most[p]) = (self.lo[i] - x, self.hi[i] - x);
@@ -246,7 +253,10 @@ impl ActiveSet {
             }
         }
         for p in self.joints..n {
-            if self.y[p] > self.least[p] && self.y[p] < self.most[p] {
+            let between = self.y[p] > self.least[p] && self.y[p] < self.most[p];
+            // A row that the free ones imply may rest where it is.
+            let implied = self.tableau.diagonal(p) * self.scale[p] * self.scale[p] < IMPLIED;
+            if between && !implied {
                 self.enter(p);
             }
         }
@@ -272,36 +282,32 @@ impl ActiveSet {
 
     /// A row leaves its bound, or any other place, for the minimum over the free rows.
     fn enter(&mut self, p: usize) {
+        self.tableau.raise(p, self.least_pivot[p]);
         let step = -self.value[p] / self.tableau.diagonal(p);
-        self.shift(p, step);
-        self.free[p] = true;
+        self.pivot(p, step, true);
         self.value[p] = self.y[p] + step;
-        self.tableau.pivot(p, true);
-        self.pivots += 1;
     }
 
     /// A free row stops at the bound where y is.
     fn leave(&mut self, p: usize) {
         let velocity = (self.value[p] - self.y[p]) / self.tableau.diagonal(p);
-        self.shift(p, velocity);
-        self.free[p] = false;
+        self.pivot(p, velocity, false);
         self.value[p] = velocity;
-        self.tableau.pivot(p, false);
+    }
+
+    /// Row p gets a new impulse or velocity, and the others' values change with it.
+    fn pivot(&mut self, p: usize, step: f64, enters: bool) {
+        self.tableau.pivot(p, enters);
+        let column = &self.tableau.column()[self.joints..];
+        for ((value, free), t) in self.value[self.joints..].iter_mut().zip(&self.free[self.joints..]).zip(column) {
+            *value += if *free { -step } else { step } * t;
+        }
+        self.free[p] = enters;
         self.pivots += 1;
     }
 
-    /// What a unit of row p's new impulse or velocity means to the values of all others.
-    fn shift(&mut self, p: usize, step: f64) {
-        self.scratch.clear();
-        self.scratch.resize(self.order.len(), 0.0);
-        self.tableau.add_column(p, step, &mut self.scratch);
-        for i in self.joints..self.order.len() {
-            self.value[i] += if self.free[i] { -self.scratch[i] } else { self.scratch[i] };
-        }
-    }
-
-    /// To the minimum. False when the deadline passed.
-    fn descend(&mut self, budget: &Budget) -> bool {
+    /// To the minimum. Stalls where pivots get lost in round-off.
+    fn descend(&mut self, budget: &Budget) -> Progress {
         let n = self.order.len();
         let enough = 4 * n + 16;
         while self.pivots <= enough {
@@ -314,7 +320,7 @@ impl ActiveSet {
                 self.y[p] = bound;
                 self.leave(p);
                 if self.pivots.is_multiple_of(PIVOTS) && budget.spent() {
-                    return false;
+                    return Progress::OutOfTime;
                 }
             }
             for i in self.joints..n {
@@ -327,15 +333,15 @@ impl ActiveSet {
                 if !self.free[p] && self.is_held_wrongly(p) {
                     self.enter(p);
                     if self.pivots.is_multiple_of(PIVOTS) && budget.spent() {
-                        return false;
+                        return Progress::OutOfTime;
                     }
                 }
             }
             if self.pivots == before {
-                break;
+                return Progress::Continue;
             }
         }
-        true
+        Progress::Stalled
     }
 
     /// The first bound on the way to the face's minimum: row, share of the way, bound.
