@@ -102,6 +102,8 @@ typedef enum {
     MLCP_REASON_CONE_SWEEPS = 9,
     // Few rows: an active set method on a dense tableau.
     MLCP_REASON_SMALL = 10,
+    // The problem falls into islands, and each is solved by auto's plan for it alone.
+    MLCP_REASON_ISLANDS = 11,
 } mlcp_reason;
 
 // The solvers. Numbers are part of the ABI.
@@ -639,6 +641,8 @@ typedef struct {
     double penalized;
     // Duality gap in joules; +inf where a row without a bound on that side moves.
     double duality_gap;
+    // Islands, solved apart from each other. 0: not looked for, as with few rows or another solver than auto.
+    int32_t islands;
 } mlcp_report;
 
 // How far a recording is.
@@ -685,6 +689,9 @@ typedef struct {
     double stall_decrease;
     // Relaxation of the sweeps, in (0, 2). Default 1; above 1 over-relaxes (projected SOR).
     double relaxation;
+    // Threads on which MLCP_SOLVER_KIND_AUTO solves islands side by side, the caller's among them. 0 or 1: that alone.
+    // The answer has the same bits for any number, unless time is limited. See mlcp_solver_set_executor.
+    int32_t threads;
 } mlcp_settings;
 
 // One iteration, as a callback and mlcp_solver_get_history see it.
@@ -721,6 +728,13 @@ typedef struct {
 // may read other handles, and must neither throw nor longjmp. Calls on the solver itself, and changes to the problem
 // being solved, answer MLCP_STATUS_BUSY.
 typedef int32_t (*mlcp_callback)(const mlcp_iteration *iteration, void *user_data);
+
+// One piece of work for mlcp_executor. It returns nothing and may be called on any thread, each index once.
+typedef void (*mlcp_task)(void *task_data, int32_t index);
+
+// The caller's thread pool: calls task(task_data, k) for k = 0 ... count - 1, on any threads, in any order, and returns
+// when all calls have returned.
+typedef void (*mlcp_executor)(void *user_data, int32_t count, mlcp_task task, void *task_data);
 
 // One solver of a solve, as mlcp_solver_get_stage sees it: what ran, why, and what came of it.
 typedef struct {
@@ -1472,6 +1486,13 @@ mlcp_status mlcp_solver_get_settings(const mlcp_solver *solver, mlcp_settings *o
 //
 // user_data is passed through and never read; it must live as long as it is set. Since 0.1.
 mlcp_status mlcp_solver_set_callback(mlcp_solver *solver, mlcp_callback callback, void *user_data);
+
+// Let islands be solved on the caller's threads: mlcp_settings.threads tasks at a time. NULL: on threads made for it.
+//
+// user_data is passed through and never read; it must live as long as it is set. A task takes one island after the
+// other until none is left; an executor that calls only some of the tasks makes it slower, not wrong. One that returns
+// while a task still runs breaks its promise, and memory with it. Since 0.1.
+mlcp_status mlcp_solver_set_executor(mlcp_solver *solver, mlcp_executor executor, void *user_data);
 
 // Solve a problem and return the best iterate.
 //

@@ -28,6 +28,11 @@ impl Budget {
         self.deadline.is_some_and(|d| Instant::now() >= d)
     }
 
+    /// Seconds until the deadline, if there is one; 0 when it has passed.
+    pub fn remaining(&self) -> Option<f64> {
+        self.deadline.map(|d| d.saturating_duration_since(Instant::now()).as_secs_f64())
+    }
+
     /// Seconds since the start.
     pub fn seconds(&self) -> f64 {
         self.start.elapsed().as_secs_f64()

@@ -5,14 +5,19 @@
 //! iterations) and writes the report. A solver cannot declare itself converged: the measure does. Which solvers run,
 //! and in which order, is the [`Plan`].
 
+mod islands;
+
+pub use islands::Executor;
+
 use crate::error::{refill, reserve, Error, Result, Status};
 use crate::metrics::{Measure, Point};
 use crate::monitor::{Iteration, Monitor, Outcome, Report, StageReport};
-use crate::plan::{Plan, Stage, MAX_STAGES};
+use crate::plan::{Plan, Reason, Stage, MAX_STAGES};
 use crate::problem::{Extent, Problem};
 use crate::settings::{Choice, Settings, SolverKind};
 use crate::solvers::{build, damped, Progress, Solver, State};
 use crate::Budget;
+use islands::Split;
 
 /// Friction bounds move on when the error under the old ones is below this share of the tolerance.
 const FROZEN_SHARE: f64 = 0.1;
@@ -62,6 +67,7 @@ pub struct Engine {
     settings: Settings,
     /// The solvers used so far.
     solvers: Vec<Slot>,
+    split: Split,
     work: Work,
     /// Energy error of every row at the returned x.
     row_errors: Vec<f64>,
@@ -76,6 +82,7 @@ impl Engine {
         Ok(Engine {
             settings,
             solvers: Vec::new(),
+            split: Split::default(),
             work: Work::default(),
             row_errors: Vec::new(),
             stages: Vec::new(),
@@ -91,6 +98,11 @@ impl Engine {
         }
         self.settings = settings;
         Ok(())
+    }
+
+    /// Let islands be solved on threads of the caller's, `settings.threads` tasks at a time; None: on threads made for it.
+    pub fn set_executor(&mut self, executor: Option<Box<Executor>>) {
+        self.split.executor = executor;
     }
 
     /// The settings in force.
@@ -137,7 +149,7 @@ impl Engine {
         observer: Option<Observer<'_>>,
     ) -> Result<&Report> {
         let budget = Budget::start(self.settings.time_limit);
-        let plan = Plan::new(problem, &self.settings);
+        let mut plan = Plan::new(problem, &self.settings);
         self.check(problem, &plan, start)?;
         let judge = if problem.has_energy() { Measure::Energy } else { Measure::Natural };
         let mut report = Report {
@@ -147,6 +159,12 @@ impl Engine {
             ..Report::empty(self.settings.solver)
         };
         self.reserve(problem, &plan)?;
+        if Plan::may_split(problem, &self.settings) {
+            report.islands = self.split.find(problem, self.settings.threads)?;
+            if report.islands > 1 {
+                plan = Plan::islands();
+            }
+        }
         let scale = self.work.begin(problem, judge, &self.settings)?;
         report.energy_scale = scale;
         let tolerance = self.tolerance(&report);
@@ -267,8 +285,15 @@ impl Engine {
             let before = self.work.monitor.energy();
             let (iteration, seconds) = (run.iteration, run.budget.seconds());
             run.solver = stage.solver;
-            let Some(slot) = self.solvers.iter_mut().find(|slot| slot.kind == stage.solver) else { continue };
-            let outcome = self.work.run(slot.solver.as_mut(), stage, problem, run, &self.settings)?;
+            let outcome = if stage.reason == Reason::Islands {
+                self.split.swap_solvers(&mut self.solvers);
+                let outcome = self.work.run(&mut self.split, stage, problem, run, &self.settings);
+                self.split.swap_solvers(&mut self.solvers);
+                outcome?
+            } else {
+                let Some(slot) = self.solvers.iter_mut().find(|slot| slot.kind == stage.solver) else { continue };
+                self.work.run(slot.solver.as_mut(), stage, problem, run, &self.settings)?
+            };
             self.stages.push(StageReport {
                 solver: stage.solver,
                 reason: stage.reason,

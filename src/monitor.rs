@@ -85,6 +85,8 @@ pub struct Report {
     pub friction_updates: usize,
     /// Rows.
     pub rows: usize,
+    /// Islands that were solved apart; 0: not looked for, 1: the problem is one.
+    pub islands: usize,
     /// Iterations done.
     pub iterations: usize,
     /// The iteration the returned x comes from; 0 is the starting point.
@@ -144,6 +146,7 @@ impl Report {
             judge: Measure::Energy,
             friction_updates: 0,
             rows: 0,
+            islands: 0,
             iterations: 0,
             best_iteration: 0,
             measurements: 0,

@@ -35,11 +35,13 @@ pub enum Reason {
     ConeSweeps = 9,
     /// Few rows: an active set method on a dense tableau.
     Small = 10,
+    /// The problem falls into islands, and each is solved by auto's plan for it alone.
+    Islands = 11,
 }
 
 impl Reason {
     /// Every reason.
-    pub const ALL: [Reason; 11] = [
+    pub const ALL: [Reason; 12] = [
         Reason::Requested,
         Reason::TimeLimit,
         Reason::Pivots,
@@ -51,6 +53,7 @@ impl Reason {
         Reason::Cones,
         Reason::ConeSweeps,
         Reason::Small,
+        Reason::Islands,
     ];
 
     /// The reason as a sentence.
@@ -67,6 +70,7 @@ impl Reason {
             Reason::Cones => c"contacts are exact cones: Newton's method on their projections",
             Reason::ConeSweeps => c"the cones are too many for Newton's method, or it did not settle: prox sweeps",
             Reason::Small => c"few rows: an active set method on a dense tableau",
+            Reason::Islands => c"the problem falls into islands: auto on each of them",
         }
     }
 }
@@ -91,6 +95,8 @@ const FIRST_SWEEPS: usize = 256;
 const FIRST_PIVOTS: usize = 5;
 /// The same where friction bounds move, which takes both of them longer.
 const FIRST_PIVOTS_COUPLED: usize = 24;
+/// Passes over the islands: one, unless time is limited.
+const ISLAND_PASSES: usize = 1000;
 /// Sweeps that come last.
 const LAST_SWEEPS: usize = 1000;
 /// Newton steps on the projections that come last.
@@ -135,6 +141,18 @@ impl Plan {
             plan.general(problem);
         }
         plan
+    }
+
+    /// Each island by itself.
+    pub fn islands() -> Self {
+        let mut plan = Plan::default();
+        plan.push(SolverKind::Auto, Reason::Islands, ISLAND_PASSES);
+        plan
+    }
+
+    /// May it pay to look for islands?
+    pub fn may_split(problem: &Problem, settings: &Settings) -> bool {
+        settings.solver == SolverKind::Auto && problem.len() > TINY
     }
 
     /// Symmetric A with effective masses: what engines make.

@@ -174,6 +174,8 @@ pub struct Settings {
     pub relaxation: f64,
     /// Iteration records kept; a longer run is thinned evenly. 0: no history.
     pub history_capacity: usize,
+    /// Threads that solve islands side by side, the caller's among them; 0: only that. `auto` alone uses them.
+    pub threads: usize,
 }
 
 impl Default for Settings {
@@ -191,6 +193,7 @@ impl Default for Settings {
             stall_decrease: 0.01,
             relaxation: 1.0,
             history_capacity: 128,
+            threads: 0,
         }
     }
 }

@@ -3,12 +3,15 @@
 use super::guard::{expect_len, guard, optional, optional_ref, out, remember, slice, slice_mut};
 use super::handle::{Exclusive, Handle};
 use super::problem::{change, mlcp_problem, read};
-use super::types::{check_struct_size, mlcp_callback, mlcp_iteration, mlcp_report, mlcp_settings, mlcp_stage};
-use crate::driver::{supports, Engine, Observation, Observer};
+use super::types::{
+    check_struct_size, mlcp_callback, mlcp_executor, mlcp_iteration, mlcp_report, mlcp_settings, mlcp_stage, mlcp_task,
+};
+use crate::driver::{supports, Engine, Executor, Observation, Observer};
 use crate::error::{Error, Result, Status};
 use crate::settings::{Settings, SolverKind};
 use libc::{c_char, c_void};
 use std::ffi::CStr;
+use std::panic::{catch_unwind, AssertUnwindSafe};
 
 /// A solver. It serves one thread at a time; use one per thread. Everything it reports is about its last solve.
 pub struct mlcp_solver(Handle<Inner>);
@@ -150,6 +153,51 @@ pub unsafe extern "C" fn mlcp_solver_set_callback(
         inner.user_data = user_data;
         Ok(())
     })
+}
+
+/// Let islands be solved on the caller's threads: mlcp_settings.threads tasks at a time. NULL: on threads made for it.
+///
+/// user_data is passed through and never read; it must live as long as it is set. A task takes one island after the
+/// other until none is left; an executor that calls only some of the tasks makes it slower, not wrong. One that returns
+/// while a task still runs breaks its promise, and memory with it. Since 0.1.
+#[no_mangle]
+pub unsafe extern "C" fn mlcp_solver_set_executor(
+    solver: *mut mlcp_solver,
+    executor: mlcp_executor,
+    user_data: *mut c_void,
+) -> Status {
+    guard(|| {
+        let mut inner = unsafe { take(solver) }?;
+        inner.engine.set_executor(executor.map(|execute| {
+            let pool = Pool { execute, user_data };
+            Box::new(move |count: usize, task: &(dyn Fn(usize) + Sync)| pool.run(count, task)) as Box<Executor>
+        }));
+        Ok(())
+    })
+}
+
+/// The caller's threads.
+struct Pool {
+    execute: unsafe extern "C" fn(*mut c_void, i32, mlcp_task, *mut c_void),
+    user_data: *mut c_void,
+}
+
+// SAFETY: the pointer is only handed back to the caller, who promises that it goes wherever the solver goes.
+unsafe impl Send for Pool {}
+
+impl Pool {
+    fn run(&self, count: usize, task: &(dyn Fn(usize) + Sync)) {
+        let mut data: &(dyn Fn(usize) + Sync) = task;
+        // SAFETY: `data` outlives the call, in which the caller promises to be done with it.
+        unsafe { (self.execute)(self.user_data, count as i32, Some(run_task), (&raw mut data).cast()) };
+    }
+}
+
+/// One task of a pool. A panic stays here; it leaves its worker's lock poisoned, which the solve reports.
+unsafe extern "C" fn run_task(data: *mut c_void, index: i32) {
+    // SAFETY: made by Pool::run.
+    let task = unsafe { *data.cast::<&(dyn Fn(usize) + Sync)>() };
+    let _ = catch_unwind(AssertUnwindSafe(|| task(index as usize)));
 }
 
 /// Solve a problem and return the best iterate.

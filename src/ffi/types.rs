@@ -40,6 +40,9 @@ pub struct mlcp_settings {
     pub stall_decrease: f64,
     /// Relaxation of the sweeps, in (0, 2). Default 1; above 1 over-relaxes (projected SOR).
     pub relaxation: f64,
+    /// Threads on which MLCP_SOLVER_KIND_AUTO solves islands side by side, the caller's among them. 0 or 1: that alone.
+    /// The answer has the same bits for any number, unless time is limited. See mlcp_solver_set_executor.
+    pub threads: i32,
 }
 
 /// What a solve achieved. All errors are those of the returned x, measured afresh from w = A x + b.
@@ -92,6 +95,8 @@ pub struct mlcp_report {
     pub penalized: f64,
     /// Duality gap in joules; +inf where a row without a bound on that side moves.
     pub duality_gap: f64,
+    /// Islands, solved apart from each other. 0: not looked for, as with few rows or another solver than auto.
+    pub islands: i32,
 }
 
 /// One iteration, as a callback and mlcp_solver_get_history see it.
@@ -125,6 +130,14 @@ pub struct mlcp_iteration {
     /// Length of x and w.
     pub n: usize,
 }
+
+/// One piece of work for mlcp_executor. It returns nothing and may be called on any thread, each index once.
+pub type mlcp_task = Option<unsafe extern "C" fn(task_data: *mut c_void, index: i32)>;
+
+/// The caller's thread pool: calls task(task_data, k) for k = 0 ... count - 1, on any threads, in any order, and returns
+/// when all calls have returned.
+pub type mlcp_executor =
+    Option<unsafe extern "C" fn(user_data: *mut c_void, count: i32, task: mlcp_task, task_data: *mut c_void)>;
 
 /// One solver of a solve, as mlcp_solver_get_stage sees it: what ran, why, and what came of it.
 #[repr(C)]
@@ -244,6 +257,7 @@ impl From<&Settings> for mlcp_settings {
             residual_tolerance: s.residual_tolerance,
             stall_decrease: s.stall_decrease,
             relaxation: s.relaxation,
+            threads: count(s.threads),
         }
     }
 }
@@ -277,6 +291,7 @@ impl TryFrom<&mlcp_settings> for Settings {
             residual_tolerance: s.residual_tolerance,
             stall_decrease: s.stall_decrease,
             relaxation: s.relaxation,
+            threads: not_negative("threads", s.threads)?,
         };
         settings.validate()?;
         Ok(settings)
@@ -309,6 +324,7 @@ impl From<&Report> for mlcp_report {
             merit: r.merit,
             penalized: r.penalized,
             duality_gap: r.duality_gap,
+            islands: count(r.islands),
         }
     }
 }

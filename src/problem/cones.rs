@@ -149,6 +149,29 @@ impl Cones {
         Ok(())
     }
 
+    /// Become the contacts of these rows of another; `place` has the place of each. Memory was reserved.
+    pub(super) fn select(&mut self, whole: &Cones, rows: &[u32], place: &[u32]) {
+        self.clear();
+        if !whole.is_empty() {
+            self.parts.resize(rows.len(), Part::None);
+            for &i in rows {
+                if let Part::Normal(k) = whole.part(i as usize) {
+                    let cone = &whole.list[k];
+                    let at = |row: usize| place[row] as usize;
+                    let (normal, tangents) = (at(cone.normal), cone.tangents.map(at));
+                    let number = self.list.len();
+                    self.parts[normal] = Part::Normal(number);
+                    self.parts[tangents[0]] = Part::First(number);
+                    self.parts[tangents[1]] = Part::Second(number);
+                    self.list.push(Cone { normal, tangents, mu: cone.mu });
+                }
+            }
+            if self.list.is_empty() {
+                self.parts.clear();
+            }
+        }
+    }
+
     /// Refuse friction rows that are in a contact already. A further row that hangs on a contact's normal may stay.
     pub(super) fn check_friction(&self, findex: &[i32]) -> Result<()> {
         let coupled = |i: usize| findex[i] >= 0 && findex[i] as usize != i;

@@ -57,17 +57,40 @@ pub(super) fn check(n: usize, row_start: &[i32], columns: &[i32], values: &[f64]
 
 impl Csr {
     /// Copy a checked matrix.
+    pub(super) fn reserve(&mut self, rows: usize, entries: usize) -> Result<()> {
+        reserve(&mut self.row_start, rows + 1)?;
+        reserve(&mut self.unread, rows + 1)?;
+        reserve(&mut self.columns, entries)?;
+        reserve(&mut self.values, entries)
+    }
+
     pub(super) fn fill(&mut self, row_start: &[i32], columns: &[i32], values: &[f64]) -> Result<()> {
-        reserve(&mut self.row_start, row_start.len())?;
-        reserve(&mut self.unread, row_start.len())?;
-        reserve(&mut self.columns, columns.len())?;
-        reserve(&mut self.values, values.len())?;
+        self.reserve(row_start.len() - 1, columns.len())?;
         self.row_start.clear();
         self.columns.clear();
         self.values.clear();
         self.row_start.extend(row_start.iter().map(|&k| k as usize));
         self.columns.extend(columns.iter().map(|&j| j as u32));
         self.values.extend_from_slice(values);
+        Ok(())
+    }
+
+    /// Become these rows of another, whose entries are among themselves; `place` has the place of each.
+    pub(super) fn select(&mut self, whole: &Csr, rows: &[u32], place: &[u32]) -> Result<()> {
+        let entries = rows.iter().map(|&i| whole.row(i as usize).count()).sum();
+        self.reserve(rows.len(), entries)?;
+        self.row_start.clear();
+        self.columns.clear();
+        self.values.clear();
+        self.row_start.push(0);
+        for &i in rows {
+            // A stored zero may lead to another island.
+            for (j, value) in whole.row(i as usize).filter(|&(j, _)| place[j] != u32::MAX) {
+                self.columns.push(place[j]);
+                self.values.push(value);
+            }
+            self.row_start.push(self.columns.len());
+        }
         Ok(())
     }
 

@@ -74,6 +74,18 @@ impl Dense {
         Ok(())
     }
 
+    /// Become these rows and columns of another.
+    pub(super) fn select(&mut self, whole: &Dense, rows: &[u32]) -> Result<()> {
+        self.n = rows.len();
+        reserve(&mut self.a, product("a", self.n, self.n)?)?;
+        self.a.clear();
+        for &i in rows {
+            let row = whole.row(i as usize);
+            self.a.extend(rows.iter().map(|&j| row[j as usize]));
+        }
+        Ok(())
+    }
+
     /// Row `i`.
     #[inline]
     pub fn row(&self, i: usize) -> &[f64] {

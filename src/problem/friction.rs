@@ -100,6 +100,19 @@ impl Friction {
         Ok(())
     }
 
+    /// Become the friction of these rows of another; `place` has the place of each. Memory was reserved.
+    pub(super) fn select(&mut self, whole: &Friction, rows: &[u32], place: &[u32]) {
+        self.clear();
+        self.mode = whole.mode;
+        if whole.is_set() {
+            let rows = rows.iter().map(|&i| i as usize);
+            self.normal.extend(rows.clone().map(|i| whole.normal_of(i).map_or(NONE, |f| place[f])));
+            self.mu.extend(rows.clone().map(|i| whole.mu[i]));
+            self.frozen.extend(rows.clone().filter_map(|i| whole.frozen.get(i)));
+            self.frozen_at.extend(rows.filter_map(|i| whole.frozen_at.get(i)));
+        }
+    }
+
     fn require_frozen(&self) -> Result<()> {
         if self.is_set() && self.mode != FrictionMode::Frozen {
             return Err(Error::new(

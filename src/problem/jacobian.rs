@@ -8,6 +8,7 @@
 //! Rows that touch the world point at one extra body slot whose entries are zero, which spares the kernels a branch.
 
 use super::check::{finite, length, product};
+use super::islands::{Places, NONE};
 use crate::error::{reserve, Error, Result, Status};
 use nalgebra::{Matrix3, Vector3};
 
@@ -222,6 +223,40 @@ impl Jacobian {
         match compliance {
             Some(c) => self.compliance.extend_from_slice(c),
             None => self.compliance.resize(n, 0.0),
+        }
+        Ok(())
+    }
+
+    /// Become these rows of another, on the bodies they act on.
+    pub(super) fn select(&mut self, whole: &Jacobian, rows: &[u32], places: &mut Places) -> Result<()> {
+        let world = whole.bodies();
+        places.bodies.clear();
+        for &i in rows {
+            for body in whole.rows[i as usize].body.map(|b| b as usize).into_iter().filter(|&b| b < world) {
+                if places.body[body] == NONE {
+                    places.body[body] = places.bodies.len() as u32;
+                    places.bodies.push(body as u32);
+                }
+            }
+        }
+        let bodies = places.bodies.len();
+        self.reserve(rows.len(), bodies)?;
+        self.inverse_mass.clear();
+        self.root.clear();
+        self.raw.clear();
+        self.rows.clear();
+        self.compliance.clear();
+        for &i in rows {
+            let Row { k, body } = whole.rows[i as usize];
+            let body = body.map(|b| places.body.get(b as usize).copied().unwrap_or(bodies as u32));
+            self.rows.push(Row { k, body });
+            self.raw.push(whole.raw[i as usize]);
+            self.compliance.push(whole.compliance[i as usize]);
+        }
+        for &body in &places.bodies {
+            places.body[body as usize] = NONE;
+            self.root.push(whole.root[body as usize]);
+            self.inverse_mass.extend_from_slice(&whole.inverse_mass[BODY_LEN * body as usize..][..BODY_LEN]);
         }
         Ok(())
     }

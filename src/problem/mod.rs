@@ -9,12 +9,14 @@ mod cones;
 mod csr;
 mod dense;
 mod friction;
+mod islands;
 mod jacobian;
 
 pub use cones::{project_disc, Cone, Cones, Part};
 pub use csr::Csr;
 pub use dense::{Dense, Triangle};
 pub use friction::{Friction, FrictionMode};
+pub use islands::{Islands, Places};
 pub use jacobian::{Jacobian, Row, BODY_LEN, ROW_LEN};
 
 use crate::error::{refill, reserve, Error, Result, Status};

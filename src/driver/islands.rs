@@ -1,0 +1,263 @@
+//! Islands solved apart, on as many threads as the caller likes.
+//!
+//! One step solves every island that is not solved yet, each by auto's plan for it alone; the driver measures the whole.
+//! When time is limited, islands come in the order of their energy error, and each gets the share of the time left that
+//! it has of the error left. Each thread has an [`Engine`] of its own and takes the next island when it is done with
+//! one. What an engine finds does not depend on what it did before, so the answer has the same bits however many
+//! threads there are; unless time runs out.
+
+use super::{Engine, Slot};
+use crate::error::{refill, reserve, Error, Result, Status};
+use crate::metrics::{Measure, Point};
+use crate::monitor::Outcome;
+use crate::problem::{Islands, Places, Problem};
+use crate::settings::{Settings, SolverKind};
+use crate::solvers::{Progress, Solver, State};
+use crate::Budget;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Mutex;
+
+/// Runs `count` tasks, numbered from 0, on threads of its choosing, and returns when all are done.
+pub type Executor = dyn Fn(usize, &(dyn Fn(usize) + Sync)) + Send;
+
+/// All islands of a problem.
+#[derive(Default)]
+pub(super) struct Split {
+    islands: Islands,
+    /// Energy error of every island, where the step began.
+    energy: Vec<f64>,
+    row_energy: Vec<f64>,
+    /// Islands that need no more work.
+    settled: Vec<bool>,
+    /// Those that do, in the order to treat them.
+    order: Vec<u32>,
+    workers: Vec<Mutex<Worker>>,
+    settings: Settings,
+    pub executor: Option<Box<Executor>>,
+}
+
+/// What one thread needs.
+struct Worker {
+    engine: Engine,
+    part: Problem,
+    places: Places,
+    start: Vec<f64>,
+    /// The islands it has solved in this step, what came of each, and their impulses one after the other.
+    done: Vec<(u32, Outcome)>,
+    x: Vec<f64>,
+    failure: Option<Error>,
+}
+
+impl Worker {
+    fn new() -> Result<Self> {
+        Ok(Worker {
+            engine: Engine::new(Settings::default())?,
+            part: Problem::new(),
+            places: Places::default(),
+            start: Vec::new(),
+            done: Vec::new(),
+            x: Vec::new(),
+            failure: None,
+        })
+    }
+
+    /// Take the memory for any island of a problem.
+    fn reserve(&mut self, problem: &Problem, islands: usize) -> Result<()> {
+        self.part.reserve_like(problem)?;
+        reserve(&mut self.start, problem.len())?;
+        reserve(&mut self.x, problem.len())?;
+        reserve(&mut self.done, islands)?;
+        self.places.clear(problem)
+    }
+
+    fn solve(&mut self, whole: &Problem, island: u32, rows: &[u32], x: &[f64], settings: Settings) -> Result<()> {
+        self.part.select(whole, rows, &mut self.places)?;
+        self.engine.set_settings(settings)?;
+        self.start.clear();
+        self.start.extend(rows.iter().map(|&i| x[i as usize]));
+        let is_cold = self.start.iter().all(|&x| x == 0.0);
+        let outcome = self.engine.solve(&self.part, Some(&self.start[..]).filter(|_| !is_cold), None)?.outcome;
+        self.x.extend_from_slice(self.engine.x());
+        self.done.push((island, outcome));
+        Ok(())
+    }
+}
+
+impl Split {
+    /// Find the islands, and if there are several the workers for them. Returns how many islands there are.
+    pub fn find(&mut self, problem: &Problem, threads: usize) -> Result<usize> {
+        self.islands.find(problem)?;
+        let islands = self.islands.len();
+        if islands > 1 {
+            let threads = threads.clamp(1, islands);
+            self.workers.truncate(threads);
+            reserve(&mut self.workers, threads)?;
+            while self.workers.len() < threads {
+                self.workers.push(Mutex::new(Worker::new()?));
+            }
+        }
+        Ok(islands)
+    }
+
+    /// Let the first worker use these solvers, and give back its own.
+    pub fn swap_solvers(&mut self, solvers: &mut Vec<Slot>) {
+        if let Some(Ok(worker)) = self.workers.first_mut().map(Mutex::get_mut) {
+            std::mem::swap(&mut worker.engine.solvers, solvers);
+        }
+    }
+
+    /// Measure every island at the iterate, and put those that need work in order, the worst first.
+    fn rank(&mut self, problem: &Problem, state: &State) -> Result<()> {
+        let judge = if problem.has_energy() { Measure::Energy } else { Measure::Natural };
+        refill(&mut self.row_energy, problem.len(), 0.0)?;
+        let at = Point {
+            diagonal: problem.diagonal(),
+            x: &state.x,
+            w: &state.w,
+            lo: &state.lo,
+            hi: &state.hi,
+            cones: problem.cones(),
+        };
+        at.rows(judge, &mut self.row_energy);
+        reserve(&mut self.order, self.islands.len())?;
+        self.order.clear();
+        for k in 0..self.islands.len() {
+            self.energy[k] = self.islands.rows(k).iter().map(|&i| self.row_energy[i as usize]).sum();
+            if !self.settled[k] {
+                self.order.push(k as u32);
+            }
+        }
+        let energy = &self.energy;
+        self.order.sort_unstable_by(|&p, &q| energy[q as usize].total_cmp(&energy[p as usize]).then(p.cmp(&q)));
+        Ok(())
+    }
+
+    /// Let the workers solve the islands in order.
+    fn run(&self, problem: &Problem, x: &[f64], budget: &Budget) {
+        let Split { islands, energy, order, workers, settings, executor, .. } = self;
+        let next = AtomicUsize::new(0);
+        let error_left = Mutex::new(order.iter().map(|&k| energy[k as usize]).sum::<f64>());
+        let work = |thread: usize| {
+            // An executor may call a task that it was not asked for.
+            let Some(Ok(mut worker)) = workers.get(thread).map(Mutex::try_lock) else { return };
+            let worker = &mut *worker;
+            while let Some(&island) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let mut settings = *settings;
+                if let Some(seconds) = budget.remaining() {
+                    let Ok(mut left) = error_left.lock() else { return };
+                    let energy = energy[island as usize];
+                    let share = workers.len() as f64 * energy / *left;
+                    *left = (*left - energy).max(f64::MIN_POSITIVE);
+                    settings.time_limit = seconds * if share < 1.0 { share } else { 1.0 };
+                    if settings.time_limit <= 0.0 {
+                        return;
+                    }
+                }
+                let rows = islands.rows(island as usize);
+                if let Err(error) = worker.solve(problem, island, rows, x, settings) {
+                    worker.failure = Some(error);
+                    return;
+                }
+            }
+        };
+        match executor {
+            _ if workers.len() == 1 => work(0),
+            Some(execute) => execute(workers.len(), &work),
+            None => std::thread::scope(|scope| {
+                for thread in 1..workers.len() {
+                    // Where no thread can be had, those that are there do the work.
+                    let work = &work;
+                    let _ = std::thread::Builder::new().spawn_scoped(scope, move || work(thread));
+                }
+                work(0);
+            }),
+        }
+    }
+
+    /// Put together what the workers found.
+    fn collect(&mut self, problem: &Problem, state: &mut State) -> Result<()> {
+        let mut change = 0.0;
+        for worker in &mut self.workers {
+            let worker = unbroken(worker)?;
+            if let Some(error) = worker.failure.take() {
+                return Err(error);
+            }
+            let mut x = worker.x.iter();
+            for &(island, outcome) in &worker.done {
+                for (&i, &x) in self.islands.rows(island as usize).iter().zip(&mut x) {
+                    let i = i as usize;
+                    self.row_energy[i] = problem.diagonal()[i] * (x - state.x[i]).powi(2);
+                    state.x[i] = x;
+                }
+                self.settled[island as usize] = outcome != Outcome::TimeLimit;
+            }
+        }
+        // In the order of the rows, whoever found them.
+        for energy in &self.row_energy {
+            change += energy;
+        }
+        state.change = 0.5 * change;
+        state.w_is_exact = false;
+        Ok(())
+    }
+}
+
+/// A worker, unless it panicked.
+fn unbroken(worker: &mut Mutex<Worker>) -> Result<&mut Worker> {
+    worker
+        .get_mut()
+        .map_err(|_| Error::new(Status::Internal, format_args!("a thread that solved an island came upon a defect")))
+}
+
+impl Solver for Split {
+    fn check(&self, _: &Problem) -> Result<()> {
+        Ok(())
+    }
+
+    fn follows_friction(&self, _: &Problem) -> bool {
+        true
+    }
+
+    fn treats_cones(&self) -> bool {
+        true
+    }
+
+    fn reserve(&mut self, problem: &Problem) -> Result<()> {
+        for v in [&mut self.energy, &mut self.row_energy] {
+            reserve(v, problem.len())?;
+        }
+        reserve(&mut self.settled, problem.len())?;
+        reserve(&mut self.order, problem.len())
+    }
+
+    fn start(&mut self, _: &Problem, _: &mut State, settings: &Settings) -> Result<()> {
+        let islands = self.islands.len();
+        refill(&mut self.energy, islands, 0.0)?;
+        refill(&mut self.settled, islands, false)?;
+        self.settings = Settings {
+            solver: SolverKind::Auto,
+            energy_tolerance: settings.energy_tolerance / islands.max(1) as f64,
+            history_capacity: 0,
+            threads: 1,
+            time_limit: 0.0,
+            ..*settings
+        };
+        Ok(())
+    }
+
+    fn step(&mut self, problem: &Problem, state: &mut State, budget: &Budget) -> Result<Progress> {
+        problem.bounds_at(&state.x, &mut state.lo, &mut state.hi);
+        self.rank(problem, state)?;
+        for worker in &mut self.workers {
+            let worker = unbroken(worker)?;
+            worker.done.clear();
+            worker.x.clear();
+            worker.reserve(problem, self.islands.len())?;
+        }
+        refill(&mut self.row_energy, problem.len(), 0.0)?;
+        self.run(problem, &state.x, budget);
+        self.collect(problem, state)?;
+        let settled = self.settled.iter().all(|&s| s);
+        Ok(if settled { Progress::Stalled } else { Progress::Continue })
+    }
+}

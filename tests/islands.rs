@@ -1,0 +1,233 @@
+//! Islands: found right, solved apart as well as together, and with the same bits on any number of threads.
+
+// The executor crosses the C interface.
+#![allow(unsafe_code)]
+
+mod common;
+
+use common::{Form, Random, RowProblem};
+use mlcp::ffi::*;
+use mlcp::problem::Islands;
+use mlcp::{Engine, Outcome, Problem, Settings, Status};
+use std::os::raw::c_void;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// 64 columns of one to six boxes.
+fn columns(seed: u64) -> RowProblem {
+    let mut whole = RowProblem::default();
+    let mut random = Random::new(seed);
+    for k in 0..64 {
+        let height = 1 + (random.below(6));
+        let column = RowProblem::boxes(seed + k, height, height, 0.5);
+        let (bodies, rows) = ((whole.inverse_mass.len() / 12) as i32, whole.b.len() as i32);
+        whole.inverse_mass.extend(column.inverse_mass);
+        whole.rows.extend(column.rows);
+        whole.bodies.extend(column.bodies.iter().map(|&b| if b < 0 { b } else { b + bodies }));
+        whole.findex.extend(column.findex.iter().map(|&f| if f < 0 { f } else { f + rows }));
+        for (to, from) in [
+            (&mut whole.b, column.b),
+            (&mut whole.lo, column.lo),
+            (&mut whole.hi, column.hi),
+            (&mut whole.mu, column.mu),
+        ] {
+            to.extend(from);
+        }
+    }
+    whole
+}
+
+fn settings(threads: usize) -> Settings {
+    Settings { threads, ..Settings::default() }
+}
+
+#[test]
+fn islands_are_what_rows_are_chained_to() {
+    let mut islands = Islands::default();
+    for seed in 0..300u64 {
+        let mut random = Random::new(seed);
+        let options = common::rows::Options {
+            bodies: 1 + random.below(12),
+            rows: 1 + random.below(16),
+            ..common::rows::Options::default()
+        };
+        let scene = RowProblem::random(seed, options);
+        let n = scene.len();
+        // By hand: spread numbers along the entries of A until nothing changes.
+        let a = scene.dense();
+        let mut number: Vec<usize> = (0..n).collect();
+        loop {
+            let before = number.clone();
+            for i in 0..n {
+                for j in 0..n {
+                    let linked = scene.findex.get(i).is_some_and(|&f| f == j as i32);
+                    if a[i * n + j] != 0.0 || linked {
+                        let least = number[i].min(number[j]);
+                        (number[i], number[j]) = (least, least);
+                    }
+                }
+            }
+            if number == before {
+                break;
+            }
+        }
+        for form in [Form::Csr, Form::Jacobian] {
+            let problem = scene.fill(form, None);
+            islands.find(&problem).unwrap();
+            let mut seen = 0;
+            for k in 0..islands.len() {
+                let rows = islands.rows(k);
+                assert!(rows.windows(2).all(|p| p[0] < p[1]));
+                seen += rows.len();
+                // A may have no entry where bodies are shared at right angles: then islands are coarser.
+                let mine: Vec<usize> = rows.iter().map(|&i| number[i as usize]).collect();
+                for i in 0..n {
+                    let inside = rows.contains(&(i as u32));
+                    assert!(inside || !mine.contains(&number[i]), "seed {seed} {form:?}: row {i} is torn off");
+                }
+                if form == Form::Csr {
+                    assert!(mine.iter().all(|&m| m == mine[0]), "seed {seed}: two islands in one");
+                }
+            }
+            assert_eq!(seen, n);
+        }
+    }
+}
+
+#[test]
+fn a_part_is_the_same_problem() {
+    let scene = columns(7);
+    for form in [Form::Csr, Form::Jacobian] {
+        let frozen: Vec<f64> = (0..scene.len()).map(|i| 0.01 * i as f64).collect();
+        for frozen_at in [None, Some(&frozen[..])] {
+            let whole = scene.fill(form, frozen_at);
+            let mut islands = Islands::default();
+            islands.find(&whole).unwrap();
+            assert_eq!(islands.len(), 64);
+            let (mut part, mut places) = (Problem::new(), Default::default());
+            mlcp::problem::Places::clear(&mut places, &whole).unwrap();
+            let x: Vec<f64> = (0..scene.len()).map(|i| ((i * 37) % 11) as f64).collect();
+            let mut w = vec![0.0; scene.len()];
+            whole.multiply(&x, &mut w, &mut Vec::new()).unwrap();
+            for k in 0..islands.len() {
+                let rows = islands.rows(k);
+                part.select(&whole, rows, &mut places).unwrap();
+                let mine: Vec<f64> = rows.iter().map(|&i| x[i as usize]).collect();
+                let mut w_part = vec![0.0; rows.len()];
+                part.multiply(&mine, &mut w_part, &mut Vec::new()).unwrap();
+                for (p, &i) in rows.iter().enumerate() {
+                    assert_eq!(w_part[p].to_bits(), w[i as usize].to_bits());
+                    assert_eq!(part.bounds_of(p, &mine), whole.bounds_of(i as usize, &x));
+                }
+            }
+        }
+    }
+}
+
+/// Together is what a named solver does.
+#[test]
+fn apart_is_as_good_as_together() {
+    for seed in 0..4 {
+        for form in [Form::Csr, Form::Jacobian] {
+            let problem = columns(seed).fill(form, None);
+            let mut engine = Engine::new(settings(1)).unwrap();
+            let report = *engine.solve(&problem, None, None).unwrap();
+            assert_eq!(report.outcome, Outcome::Converged);
+            assert_eq!(report.islands, 64);
+            assert!(report.relative_energy() <= 1e-10, "{}", report.relative_energy());
+            // A second step from the answer has nothing to do.
+            let x = engine.x().to_vec();
+            assert_eq!(engine.solve(&problem, Some(&x), None).unwrap().iterations, 0);
+        }
+    }
+}
+
+#[test]
+fn threads_do_not_change_a_bit() {
+    let problem = columns(1).fill(Form::Jacobian, None);
+    let solve = |engine: &mut Engine| {
+        assert_eq!(engine.solve(&problem, None, None).unwrap().outcome, Outcome::Converged);
+        engine.x().iter().map(|x| x.to_bits()).collect::<Vec<u64>>()
+    };
+    let reference = solve(&mut Engine::new(settings(0)).unwrap());
+    for threads in [1, 2, 3, 8, 1000] {
+        let mut engine = Engine::new(settings(threads)).unwrap();
+        for _ in 0..3 {
+            assert_eq!(solve(&mut engine), reference, "{threads} threads");
+        }
+        // Backwards, one after the other, and not all of them.
+        engine.set_executor(Some(Box::new(|count, task| (0..count).rev().step_by(2).for_each(task))));
+        assert_eq!(solve(&mut engine), reference);
+    }
+}
+
+#[test]
+fn little_time_goes_to_the_largest_errors() {
+    let mut scene = columns(3);
+    // One column hits the ground a hundred times faster than the rest.
+    let problem = scene.fill(Form::Jacobian, None);
+    let mut islands = Islands::default();
+    islands.find(&problem).unwrap();
+    for &i in islands.rows(40) {
+        scene.b[i as usize] *= 100.0;
+    }
+    let problem = scene.fill(Form::Jacobian, None);
+    let mut engine = Engine::new(Settings { time_limit: 1e-7, ..settings(1) }).unwrap();
+    let report = *engine.solve(&problem, None, None).unwrap();
+    assert!(report.energy_error <= report.energy_scale);
+    let mut engine = Engine::new(Settings { time_limit: 5.0, ..settings(2) }).unwrap();
+    assert_eq!(engine.solve(&problem, None, None).unwrap().outcome, Outcome::Converged);
+}
+
+static TASKS: AtomicUsize = AtomicUsize::new(0);
+
+/// A pool that lives as long as a call.
+unsafe extern "C" fn pool(user_data: *mut c_void, count: i32, task: mlcp_task, task_data: *mut c_void) {
+    assert_eq!(user_data as usize, 42);
+    let (task, data) = (task.unwrap(), task_data as usize);
+    std::thread::scope(|scope| {
+        for k in 0..count {
+            scope.spawn(move || unsafe { task(data as *mut c_void, k) });
+        }
+    });
+    TASKS.fetch_add(count as usize, Ordering::Relaxed);
+}
+
+#[test]
+fn the_callers_pool_does_the_work() {
+    let scene = columns(1);
+    let n = scene.len();
+    let solve = |threads: i32, executor: mlcp_executor| unsafe {
+        let (mut problem, mut solver) = (std::ptr::null_mut(), std::ptr::null_mut());
+        assert_eq!(mlcp_problem_create(&mut problem), Status::Ok);
+        let status = mlcp_problem_set_jacobian(
+            problem,
+            scene.inverse_mass.as_ptr(),
+            scene.inverse_mass.len(),
+            scene.rows.as_ptr(),
+            scene.rows.len(),
+            scene.bodies.as_ptr(),
+            scene.bodies.len(),
+            std::ptr::null(),
+            0,
+        );
+        assert_eq!(status, Status::Ok);
+        assert_eq!(mlcp_problem_set_b(problem, scene.b.as_ptr(), n), Status::Ok);
+        assert_eq!(mlcp_problem_set_bounds(problem, scene.lo.as_ptr(), n, scene.hi.as_ptr(), n), Status::Ok);
+        let mut settings = std::mem::MaybeUninit::<mlcp_settings>::zeroed().assume_init();
+        assert_eq!(mlcp_settings_init(&mut settings, size_of::<mlcp_settings>()), Status::Ok);
+        settings.threads = threads;
+        assert_eq!(mlcp_solver_create(&settings, &mut solver), Status::Ok);
+        assert_eq!(mlcp_solver_set_executor(solver, executor, 42 as *mut c_void), Status::Ok);
+        let mut x = vec![0.0; n];
+        let mut report = std::mem::MaybeUninit::<mlcp_report>::zeroed().assume_init();
+        assert_eq!(mlcp_report_init(&mut report, size_of::<mlcp_report>()), Status::Ok);
+        let status = mlcp_solver_solve(solver, problem, std::ptr::null(), 0, x.as_mut_ptr(), n, &mut report);
+        assert_eq!((status, report.outcome, report.islands), (Status::Ok, Outcome::Converged as i32, 64));
+        mlcp_solver_destroy(solver);
+        mlcp_problem_destroy(problem);
+        x.iter().map(|x| x.to_bits()).collect::<Vec<u64>>()
+    };
+    let reference = solve(1, None);
+    assert_eq!(solve(3, Some(pool)), reference);
+    assert!(TASKS.load(Ordering::Relaxed) >= 3);
+}
