@@ -281,6 +281,13 @@ public:
         return detail::check(status);
     }
 
+    /// Solve islands on the caller's threads, settings.threads tasks at a time; nullptr: on threads made for it. The
+    /// executor must not throw.
+    Result set_executor(mlcp_executor executor, void *user_data)
+    {
+        return detail::check(mlcp_solver_set_executor(get(), executor, user_data));
+    }
+
     /// x0 may be {} to start from zero, or the same buffer as out_x. out_report may be nullptr.
     Result solve(const Problem &problem, In x0, Out out_x, mlcp_report *out_report)
     {

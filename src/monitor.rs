@@ -232,6 +232,11 @@ impl Default for Monitor {
 }
 
 impl Monitor {
+    /// Take memory for `n` rows.
+    pub fn reserve(&mut self, n: usize) -> Result<()> {
+        reserve(&mut self.best_x, n)
+    }
+
     /// A new solve of `n` rows.
     pub fn start(&mut self, n: usize, judge: Measure, settings: &Settings) -> Result<()> {
         refill(&mut self.best_x, n, 0.0)?;

@@ -108,7 +108,7 @@ const LARGE: usize = 2000;
 /// Up to this many rows a dense tableau beats every factorisation.
 const FEW: usize = 128;
 /// Steps of the active set method: the second already has little to do, friction bounds may take some more.
-const FIRST_STEPS: usize = 12;
+const FIRST_STEPS: usize = 24;
 /// Below this many rows pivots are done before sweeps have warmed up.
 const TINY: usize = 64;
 

@@ -104,7 +104,7 @@ fn a_part_is_the_same_problem() {
             islands.find(&whole).unwrap();
             assert_eq!(islands.len(), 64);
             let (mut part, mut places) = (Problem::new(), Default::default());
-            mlcp::problem::Places::clear(&mut places, &whole).unwrap();
+            mlcp::problem::Places::cover(&mut places, &whole).unwrap();
             let x: Vec<f64> = (0..scene.len()).map(|i| ((i * 37) % 11) as f64).collect();
             let mut w = vec![0.0; scene.len()];
             whole.multiply(&x, &mut w, &mut Vec::new()).unwrap();

@@ -50,8 +50,10 @@ struct Worker {
 
 impl Worker {
     fn new() -> Result<Self> {
+        let mut engine = Engine::new(Settings::default())?;
+        engine.is_worker = true;
         Ok(Worker {
-            engine: Engine::new(Settings::default())?,
+            engine,
             part: Problem::new(),
             places: Places::default(),
             start: Vec::new(),
@@ -62,12 +64,13 @@ impl Worker {
     }
 
     /// Take the memory for any island of a problem.
-    fn reserve(&mut self, problem: &Problem, islands: usize) -> Result<()> {
+    fn reserve(&mut self, problem: &Problem) -> Result<()> {
         self.part.reserve_like(problem)?;
+        self.engine.reserve_rows(problem)?;
         reserve(&mut self.start, problem.len())?;
         reserve(&mut self.x, problem.len())?;
-        reserve(&mut self.done, islands)?;
-        self.places.clear(problem)
+        reserve(&mut self.done, problem.len())?;
+        self.places.cover(problem)
     }
 
     fn solve(&mut self, whole: &Problem, island: u32, rows: &[u32], x: &[f64], settings: Settings) -> Result<()> {
@@ -88,15 +91,19 @@ impl Split {
     pub fn find(&mut self, problem: &Problem, threads: usize) -> Result<usize> {
         self.islands.find(problem)?;
         let islands = self.islands.len();
-        if islands > 1 {
-            let threads = threads.clamp(1, islands);
-            self.workers.truncate(threads);
-            reserve(&mut self.workers, threads)?;
-            while self.workers.len() < threads {
-                self.workers.push(Mutex::new(Worker::new()?));
-            }
-        }
+        self.hire(threads.min(islands))?;
         Ok(islands)
+    }
+
+    /// Have so many workers, at least one.
+    fn hire(&mut self, threads: usize) -> Result<()> {
+        let threads = threads.max(1);
+        self.workers.truncate(threads);
+        reserve(&mut self.workers, threads)?;
+        while self.workers.len() < threads {
+            self.workers.push(Mutex::new(Worker::new()?));
+        }
+        Ok(())
     }
 
     /// Let the first worker use these solvers, and give back its own.
@@ -227,7 +234,11 @@ impl Solver for Split {
             reserve(v, problem.len())?;
         }
         reserve(&mut self.settled, problem.len())?;
-        reserve(&mut self.order, problem.len())
+        reserve(&mut self.order, problem.len())?;
+        if self.workers.is_empty() {
+            self.hire(1)?;
+        }
+        self.workers.iter_mut().try_for_each(|worker| unbroken(worker)?.reserve(problem))
     }
 
     fn start(&mut self, _: &Problem, _: &mut State, settings: &Settings) -> Result<()> {
@@ -252,7 +263,7 @@ impl Solver for Split {
             let worker = unbroken(worker)?;
             worker.done.clear();
             worker.x.clear();
-            worker.reserve(problem, self.islands.len())?;
+            worker.reserve(problem)?;
         }
         refill(&mut self.row_energy, problem.len(), 0.0)?;
         self.run(problem, &state.x, budget);

@@ -135,10 +135,13 @@ pub struct Places {
 }
 
 impl Places {
-    /// Begin with nothing placed.
-    pub fn clear(&mut self, whole: &Problem) -> Result<()> {
-        refill(&mut self.row, whole.len(), NONE)?;
-        refill(&mut self.body, whole.bodies(), NONE)?;
+    /// Make room for a problem. Nothing is placed between two uses.
+    pub fn cover(&mut self, whole: &Problem) -> Result<()> {
+        for (v, len) in [(&mut self.row, whole.len()), (&mut self.body, whole.bodies())] {
+            if v.len() < len {
+                refill(v, len, NONE)?;
+            }
+        }
         reserve(&mut self.bodies, whole.bodies())
     }
 }
@@ -154,7 +157,7 @@ impl Problem {
         self.reserve_rows(whole.len())
     }
 
-    /// Become the part of `whole` that has these rows; they must be a union of islands. `places` is cleared for `whole`.
+    /// Become the part of `whole` that has these rows; they must be a union of islands. `places` covers `whole`.
     pub fn select(&mut self, whole: &Problem, rows: &[u32], places: &mut Places) -> Result<()> {
         for (p, &i) in rows.iter().enumerate() {
             places.row[i as usize] = p as u32;

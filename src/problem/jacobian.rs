@@ -248,7 +248,7 @@ impl Jacobian {
         self.compliance.clear();
         for &i in rows {
             let Row { k, body } = whole.rows[i as usize];
-            let body = body.map(|b| places.body.get(b as usize).copied().unwrap_or(bodies as u32));
+            let body = body.map(|b| if (b as usize) < world { places.body[b as usize] } else { bodies as u32 });
             self.rows.push(Row { k, body });
             self.raw.push(whole.raw[i as usize]);
             self.compliance.push(whole.compliance[i as usize]);

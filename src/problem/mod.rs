@@ -73,10 +73,12 @@ pub struct Extent {
 impl Extent {
     /// Is memory taken for `room` enough?
     pub fn fits(&self, room: &Extent) -> bool {
-        self.rows <= room.rows
-            && (self.form, self.has_live_bounds, self.has_cones) == (room.form, room.has_live_bounds, room.has_cones)
+        self.form == room.form
+            && self.rows <= room.rows
             && self.bodies <= room.bodies
             && self.entries <= room.entries
+            && self.has_live_bounds <= room.has_live_bounds
+            && self.has_cones <= room.has_cones
     }
 }
 

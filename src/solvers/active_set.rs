@@ -211,12 +211,13 @@ impl ActiveSet {
         Ok(())
     }
 
-    /// Coupled friction: bounds follow the impulses.
+    /// Coupled friction: bounds follow the impulses, all the way once the index sets rest.
     fn move_bounds(&mut self, problem: &Problem, state: &State) {
         if problem.has_live_bounds() {
+            let follow = if self.pivots == 0 { |_, new| new } else { damped };
             for i in 0..self.lo.len() {
                 let (lo, hi) = problem.bounds_of(i, &state.x);
-                (self.lo[i], self.hi[i]) = (damped(self.lo[i], lo), damped(self.hi[i], hi));
+                (self.lo[i], self.hi[i]) = (follow(self.lo[i], lo), follow(self.hi[i], hi));
             }
         }
     }

@@ -31,6 +31,7 @@ unsafe extern "C" fn meddle(record: *const mlcp_iteration, user_data: *mut c_voi
             ("set_settings", mlcp_solver_set_settings(s, &settings())),
             ("get_settings", mlcp_solver_get_settings(s, &mut given)),
             ("set_callback", mlcp_solver_set_callback(s, None, null_mut())),
+            ("set_executor", mlcp_solver_set_executor(s, None, null_mut())),
             ("get_report", mlcp_solver_get_report(s, &mut seen)),
             ("get_w", mlcp_solver_get_w(s, at, 3)),
             ("get_row_errors", mlcp_solver_get_row_errors(s, at, 3)),

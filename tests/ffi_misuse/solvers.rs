@@ -42,6 +42,7 @@ fn settings_rows() -> Vec<Row> {
         InvalidValue, &["settings.check_interval is -3"], |s| s.check_interval = -3;
         InvalidValue, &["settings.stall_window is -2147483648"], |s| s.stall_window = i32::MIN;
         InvalidValue, &["settings.history_capacity is -1"], |s| s.history_capacity = -1;
+        InvalidValue, &["settings.threads is -1"], |s| s.threads = -1;
         InvalidValue, &["settings.time_limit is NaN"], |s| s.time_limit = NAN;
         InvalidValue, &["settings.time_limit is -1"], |s| s.time_limit = -1.0;
         InvalidValue, &["settings.time_limit is inf"], |s| s.time_limit = INF;
@@ -136,6 +137,8 @@ pub fn rows() -> Vec<Row> {
         ("mlcp_solver_get_settings", NullArgument, &["out_settings is NULL"], |f| unsafe { mlcp_solver_get_settings(f.s, null_mut()) }),
         ("mlcp_solver_get_settings", InvalidSize, &["out_settings.struct_size is 0"], |f| unsafe { f.out.settings.struct_size = 0; mlcp_solver_get_settings(f.s, &mut f.out.settings) }),
         ("mlcp_solver_get_settings", InvalidSize, &["out_settings.struct_size is 1000"], |f| unsafe { f.out.settings.struct_size = 1000; mlcp_solver_get_settings(f.s, &mut f.out.settings) }),
+        ("mlcp_solver_set_executor", NullArgument, &["solver is NULL"], |_| unsafe { mlcp_solver_set_executor(null_mut(), None, null_mut()) }),
+        ("mlcp_solver_set_executor", Ok, &[], |f| unsafe { mlcp_solver_set_executor(f.s, None, null_mut()) }),
         ("mlcp_solver_set_callback", NullArgument, &["solver is NULL"], |_| unsafe { mlcp_solver_set_callback(null_mut(), None, null_mut()) }),
         ("mlcp_solver_set_callback", Ok, &[], |f| unsafe { mlcp_solver_set_callback(f.s, None, null_mut()) }),
     ];

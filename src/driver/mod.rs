@@ -6,21 +6,21 @@
 //! and in which order, is the [`Plan`].
 
 mod islands;
+mod work;
 
 pub use islands::Executor;
 
 use crate::error::{refill, reserve, Error, Result, Status};
-use crate::metrics::{Measure, Point};
-use crate::monitor::{Iteration, Monitor, Outcome, Report, StageReport};
-use crate::plan::{Plan, Reason, Stage, MAX_STAGES};
+use crate::metrics::Measure;
+use crate::monitor::{Iteration, Outcome, Report, StageReport};
+use crate::plan::{Plan, Reason, MAX_STAGES};
 use crate::problem::{Extent, Problem};
 use crate::settings::{Choice, Settings, SolverKind};
-use crate::solvers::{build, damped, Progress, Solver, State};
+use crate::solvers::{build, Solver};
 use crate::Budget;
 use islands::Split;
+use work::{Run, Work};
 
-/// Friction bounds move on when the error under the old ones is below this share of the tolerance.
-const FROZEN_SHARE: f64 = 0.1;
 /// Errors of two solvers that differ by no more than this fraction are the same.
 const AGREE: f64 = 0.01;
 
@@ -68,6 +68,8 @@ pub struct Engine {
     /// The solvers used so far.
     solvers: Vec<Slot>,
     split: Split,
+    /// Does it only see islands?
+    is_worker: bool,
     work: Work,
     /// Energy error of every row at the returned x.
     row_errors: Vec<f64>,
@@ -83,6 +85,7 @@ impl Engine {
             settings,
             solvers: Vec::new(),
             split: Split::default(),
+            is_worker: false,
             work: Work::default(),
             row_errors: Vec::new(),
             stages: Vec::new(),
@@ -159,7 +162,7 @@ impl Engine {
             ..Report::empty(self.settings.solver)
         };
         self.reserve(problem, &plan)?;
-        if Plan::may_split(problem, &self.settings) {
+        if self.may_split(problem) {
             report.islands = self.split.find(problem, self.settings.threads)?;
             if report.islands > 1 {
                 plan = Plan::islands();
@@ -267,9 +270,24 @@ impl Engine {
                 slot.room = extent;
             }
         }
+        if self.may_split(problem) {
+            self.split.reserve(problem)?;
+        }
         refill(&mut self.row_errors, problem.len(), 0.0)?;
         self.stages.clear();
         reserve(&mut self.stages, MAX_STAGES)
+    }
+
+    /// May it pay to look for islands?
+    fn may_split(&self, problem: &Problem) -> bool {
+        !self.is_worker && Plan::may_split(problem, &self.settings)
+    }
+
+    /// Take the memory for parts of a problem, but for the solvers'.
+    fn reserve_rows(&mut self, problem: &Problem) -> Result<()> {
+        reserve(&mut self.row_errors, problem.len())?;
+        reserve(&mut self.stages, MAX_STAGES)?;
+        self.work.reserve(problem)
     }
 
     /// Stage by stage, each from the best iterate so far, until one meets the tolerance.
@@ -397,195 +415,4 @@ impl Engine {
     pub fn kind(&self) -> SolverKind {
         self.settings.solver
     }
-}
-
-/// What the stages of one solve share.
-struct Run<'a> {
-    budget: Budget,
-    tolerance: f64,
-    observer: Option<Observer<'a>>,
-    /// The solver at work.
-    solver: SolverKind,
-    /// Iterations done by all stages.
-    iteration: usize,
-    /// How often coupled friction bounds were moved.
-    friction_updates: usize,
-}
-
-/// The iterate, the bounds where it was last measured, and the monitor.
-#[derive(Default)]
-struct Work {
-    state: State,
-    lo: Vec<f64>,
-    hi: Vec<f64>,
-    monitor: Monitor,
-    scratch: Vec<f64>,
-}
-
-impl Work {
-    /// Go to x = clamp(0). Returns the error there, which is the problem's own scale.
-    fn begin(&mut self, problem: &Problem, judge: Measure, settings: &Settings) -> Result<f64> {
-        let State { x, w, lo, hi, .. } = &mut self.state;
-        for v in [x, w, lo, hi, &mut self.lo, &mut self.hi] {
-            refill(v, problem.len(), 0.0)?;
-        }
-        self.monitor.start(problem.len(), judge, settings)?;
-        self.state.change = 0.0;
-        self.state.set_changes = 0;
-        self.settle(problem)?;
-        let scale = judge.total(&self.point(problem));
-        Ok(if scale.is_nan() { f64::INFINITY } else { scale })
-    }
-
-    /// Go to the start, if there is one, and measure.
-    fn place(&mut self, problem: &Problem, start: Option<&[f64]>, settings: &Settings) -> Result<()> {
-        if let Some(start) = start {
-            self.state.x.copy_from_slice(start);
-            self.settle(problem)?;
-        }
-        self.measure(problem, 0, settings)
-    }
-
-    /// Go back to the best iterate, for another solver to go on from there.
-    fn return_to_best(&mut self, problem: &Problem) -> Result<()> {
-        self.state.x.copy_from_slice(self.monitor.best_x());
-        self.monitor.begin_stage();
-        self.settle(problem)
-    }
-
-    /// Move x into its bounds, and find its w and the bounds there.
-    fn settle(&mut self, problem: &Problem) -> Result<()> {
-        problem.clamp(&mut self.state.x);
-        self.state.w_is_exact = true;
-        problem.bounds_at(&self.state.x, &mut self.lo, &mut self.hi);
-        problem.multiply(&self.state.x, &mut self.state.w, &mut self.scratch)
-    }
-
-    /// The loop: one solver, from the iterate it finds.
-    fn run(
-        &mut self,
-        solver: &mut dyn Solver,
-        stage: &Stage,
-        problem: &Problem,
-        run: &mut Run<'_>,
-        settings: &Settings,
-    ) -> Result<Outcome> {
-        let most = settings.iterations(SolverKind::Auto).min(run.iteration.saturating_add(stage.iterations));
-        let (interval, window) = (settings.interval(stage.solver), settings.stall_window(stage.solver));
-        let moves_bounds = problem.has_live_bounds() && !solver.follows_friction(problem);
-        problem.bounds_at(&self.state.x, &mut self.state.lo, &mut self.state.hi);
-        let mut begun = false;
-        loop {
-            if run.budget.spent() {
-                return Ok(Outcome::TimeLimit);
-            }
-            if !begun {
-                solver.start(problem, &mut self.state, settings)?;
-                begun = true;
-            }
-            let mut progress = solver.step(problem, &mut self.state, &run.budget)?;
-            run.iteration += usize::from(progress != Progress::OutOfTime);
-            // A sweep that changed less than the tolerance may have arrived: look before the interval is over.
-            let arrived = self.state.change <= run.tolerance;
-            let due = run.iteration.is_multiple_of(interval) || run.iteration == most;
-            let mut measured = due || arrived || progress != Progress::Continue;
-            // Out of time before the interval is over: this iterate is the last, so measure it.
-            measured |= run.budget.spent();
-            if measured {
-                self.measure(problem, run.iteration, settings)?;
-            }
-            if moves_bounds && measured && progress != Progress::OutOfTime {
-                let solved = self.monitor.judge().total(&self.frozen_point(problem)) <= FROZEN_SHARE * run.tolerance;
-                if (solved || progress == Progress::Stalled) && self.move_bounds(problem) {
-                    run.friction_updates += 1;
-                    solver.start(problem, &mut self.state, settings)?;
-                    progress = Progress::Continue;
-                }
-            }
-            if let Some(outcome) = self.close(problem, run, measured, settings)? {
-                return Ok(outcome);
-            }
-            // While the driver moves bounds, the error under the moving ones says nothing about the solver's progress.
-            let stalled = measured && !moves_bounds && self.monitor.is_stalled(window);
-            match progress {
-                Progress::Stalled => return Ok(Outcome::Stalled),
-                Progress::Ray => return Ok(Outcome::Ray),
-                Progress::OutOfTime => return Ok(Outcome::TimeLimit),
-                Progress::Continue if stalled => return Ok(Outcome::Stalled),
-                Progress::Continue if run.iteration >= most => return Ok(Outcome::IterationLimit),
-                Progress::Continue => {}
-            }
-        }
-    }
-
-    /// Close an iteration: record it, show it to the observer, compare with the tolerance.
-    fn close(
-        &mut self,
-        problem: &Problem,
-        run: &mut Run<'_>,
-        measured: bool,
-        settings: &Settings,
-    ) -> Result<Option<Outcome>> {
-        // Between measurements a look at the clock may cost as much as a small sweep.
-        let timed = measured || settings.time_limit > 0.0 || run.observer.is_some();
-        let seconds = if timed { run.budget.seconds() } else { self.monitor.seconds() };
-        let record = self.monitor.record(Iteration {
-            iteration: run.iteration,
-            solver: run.solver,
-            measured,
-            change: self.state.change,
-            set_changes: self.state.set_changes,
-            seconds,
-            ..Iteration::default()
-        });
-        if let Some(observer) = &mut run.observer {
-            if observer(&Observation { record, x: &self.state.x, w: &self.state.w }) {
-                if !measured {
-                    self.measure(problem, run.iteration, settings)?;
-                }
-                return Ok(Some(Outcome::Stopped));
-            }
-        }
-        Ok((measured && self.monitor.energy() <= run.tolerance).then_some(Outcome::Converged))
-    }
-
-    /// Give the solver the friction bounds at the current x. False if it had them already.
-    fn move_bounds(&mut self, problem: &Problem) -> bool {
-        let mut moved = false;
-        for i in 0..self.state.x.len() {
-            let (lo, hi) = problem.bounds_of(i, &self.state.x);
-            moved |= lo != self.state.lo[i] || hi != self.state.hi[i];
-            (self.state.lo[i], self.state.hi[i]) = (damped(self.state.lo[i], lo), damped(self.state.hi[i], hi));
-        }
-        moved
-    }
-
-    /// Measure the iterate: exact w, bounds there, best iterate.
-    fn measure(&mut self, problem: &Problem, iteration: usize, settings: &Settings) -> Result<()> {
-        if !self.state.w_is_exact {
-            problem.multiply(&self.state.x, &mut self.state.w, &mut self.scratch)?;
-            self.state.w_is_exact = true;
-        }
-        if problem.has_live_bounds() {
-            problem.bounds_at(&self.state.x, &mut self.lo, &mut self.hi);
-        }
-        let at = point(problem, &self.state, &self.lo, &self.hi);
-        self.monitor.measured(iteration, &at, settings);
-        Ok(())
-    }
-
-    /// The iterate under the bounds where it was last measured.
-    fn point<'a>(&'a self, problem: &'a Problem) -> Point<'a> {
-        point(problem, &self.state, &self.lo, &self.hi)
-    }
-
-    /// The iterate under the bounds the solver works with.
-    fn frozen_point<'a>(&'a self, problem: &'a Problem) -> Point<'a> {
-        point(problem, &self.state, &self.state.lo, &self.state.hi)
-    }
-}
-
-/// An iterate with the bounds there, to be measured.
-fn point<'a>(problem: &'a Problem, state: &'a State, lo: &'a [f64], hi: &'a [f64]) -> Point<'a> {
-    Point { diagonal: problem.diagonal(), x: &state.x, w: &state.w, lo, hi, cones: problem.cones() }
 }
