@@ -14,10 +14,10 @@ macro_rules! say {
     }};
 }
 
-/// Say what is in a recording, a problem file or an FCLIB file.
+/// Say what is in a recording, a problem file, an FCLIB file or a friction problem as Siconos' text.
 #[derive(clap::Args)]
 pub struct Info {
-    /// The file (HDF5)
+    /// The file
     file: PathBuf,
     /// Problems to list at most; 0: all
     #[arg(long, value_name = "N", default_value = "20")]
@@ -78,7 +78,7 @@ impl Info {
             };
             say!(
                 out,
-                "  FCLIB, {kind}, {}D, {} contacts, {} guesses",
+                "  {kind} friction problem in {}D, {} contacts, {} guesses",
                 fclib.dimension,
                 fclib.mu.len(),
                 fclib.guesses.len()
