@@ -28,19 +28,21 @@ pub struct Info {
 const MARKS: usize = 80;
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// Marks on a logarithmic scale, the worst of each stretch; a blank where there is no number.
+/// Marks on a logarithmic scale, the worst of each stretch: a dot where that is 0, a blank where there is no number.
 pub fn sparkline(values: &[f64]) -> Option<String> {
-    let stretch = values.len().div_ceil(MARKS).max(1);
-    let worst = |v: &[f64]| v.iter().copied().filter(|v| !v.is_nan()).fold(f64::NAN, f64::max);
-    let logs: Vec<f64> = values.chunks(stretch).map(|v| worst(v).max(1e-30).log10()).collect();
-    let known = || values.iter().filter(|v| !v.is_nan()).map(|v| v.max(1e-30).log10());
-    let (low, high) = (known().reduce(f64::min)?, known().reduce(f64::max)?);
-    let mark = |(l, v): (&f64, &[f64])| match v.iter().all(|v| v.is_nan()) {
-        true => ' ',
-        false => LEVELS[(7.99 * (l - low) / (high - low).max(1e-9)) as usize % 8],
+    let most = values.iter().copied().filter(|v| !v.is_nan()).reduce(f64::max)?;
+    let least = values.iter().copied().filter(|v| *v > 0.0).fold(most, f64::min);
+    if most <= 0.0 {
+        return Some("0 in all frames".to_string());
+    }
+    let (low, high) = (least.log10(), most.log10());
+    let mark = |stretch: &[f64]| match stretch.iter().copied().filter(|v| !v.is_nan()).reduce(f64::max) {
+        None => ' ',
+        Some(v) if v <= 0.0 => '·',
+        Some(v) => LEVELS[((7.99 * (v.log10() - low) / (high - low).max(1e-9)) as usize).min(7)],
     };
-    let marks: String = logs.iter().zip(values.chunks(stretch)).map(mark).collect();
-    Some(format!("{marks}  {:.1e} to {:.1e}", 10f64.powf(low), 10f64.powf(high)))
+    let marks: String = values.chunks(values.len().div_ceil(MARKS).max(1)).map(mark).collect();
+    Some(format!("{marks}  {least:.1e} to {most:.1e}"))
 }
 
 fn spread(name: &str, mut values: Vec<usize>) -> String {

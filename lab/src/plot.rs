@@ -194,7 +194,8 @@ fn power(k: i32) -> String {
 /// Whole decades around some errors, with labelled ticks.
 fn decades(values: impl Iterator<Item = f64>) -> ((f64, f64), Vec<(f64, String)>) {
     let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
-    for v in values.filter(|v| v.is_finite()).map(|v| v.max(FLOOR).log10()) {
+    // An exact 0 lies on the lower edge and does not move it.
+    for v in values.filter(|v| v.is_finite() && *v > 0.0).map(|v| v.max(FLOOR).log10()) {
         (low, high) = (low.min(v), high.max(v));
     }
     if low > high {

@@ -61,9 +61,9 @@ pub enum Start {
 
 /// Solve recorded problems and frames and print how wrong, how long, how many iterations.
 ///
-/// Reads recordings, problem files and FCLIB files (HDF5), and friction problems as Siconos' texts. One row per problem and solver, then a summary per solver. A
-/// solver that cannot treat a problem prints "unsupported" with the reason. Exit code 2 means that the file, a problem
-/// in it or an option is bad.
+/// Reads recordings, problem files and FCLIB files (HDF5), and friction problems as Siconos' texts. One row per problem
+/// and solver, then a summary per solver. A solver that cannot treat a problem prints "unsupported" with the reason. Exit
+/// code 2 means that a file, a problem in it or an option is bad.
 #[derive(clap::Args)]
 pub struct Replay {
     /// Recordings, problem files, FCLIB files or Siconos' texts

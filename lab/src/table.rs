@@ -216,36 +216,33 @@ fn scientific(v: f64) -> String {
     }
 }
 
-/// Write what the rows add up to, one line per solver.
+/// Write what the rows add up to: a line per solver, or where frames came in several formulations, per both.
 pub fn summary(out: &mut impl Write, rows: &[Row], solvers: &[&'static str], goal: Goal) -> io::Result<()> {
-    let width = solvers.iter().map(|s| s.len()).max().unwrap_or(0).max(6);
+    let mut formulations: Vec<&str> = Vec::new();
+    for row in rows {
+        if !formulations.contains(&row.formulation.as_str()) {
+            formulations.push(&row.formulation);
+        }
+    }
+    let mut groups: Vec<(String, Vec<&Row>)> = Vec::new();
+    for &solver in solvers {
+        for &formulation in &formulations {
+            let name = if formulations.len() > 1 { format!("{solver} [{formulation}]") } else { solver.to_string() };
+            let mine: Vec<&Row> = rows.iter().filter(|r| r.solver == solver && r.formulation == formulation).collect();
+            // Of several formulations most solvers treat some only.
+            if formulations.len() == 1 || mine.iter().any(|r| r.result.is_ok()) {
+                groups.push((name, mine));
+            }
+        }
+    }
+    let width = groups.iter().map(|g| g.0.len()).max().unwrap_or(0).max(6);
     writeln!(
         out,
         "{:<width$}  {:>9}  {:>13}  {:>17}  {:>14}  {:>13}",
         "solver", "solved", "median_iters", "mean_time[us]", "worst_rel", "worst_natural"
     )?;
-    for &solver in solvers {
-        let mine: Vec<&Row> = rows.iter().filter(|r| r.solver == solver).collect();
-        let times: Vec<f64> = mine.iter().filter_map(|r| r.solved_seconds(goal)).collect();
-        let runs: Vec<&Solved> = mine.iter().filter_map(|r| r.result.as_ref().ok()).collect();
-        let mut iterations: Vec<usize> = runs.iter().map(|s| s.report.iterations).collect();
-        iterations.sort_unstable();
-        let median = match iterations.len() {
-            0 => "-".to_string(),
-            k => ((iterations[(k - 1) / 2] + iterations[k / 2]) as f64 / 2.0).to_string(),
-        };
-        let mean = match times.len() {
-            0 => "-".to_string(),
-            // A clock that did not tick would make the mean 0.
-            k => format!("{:.1}", 1e6 * (times.iter().map(|t| t.max(1e-9).ln()).sum::<f64>() / k as f64).exp()),
-        };
-        let worst =
-            |values: &mut dyn Iterator<Item = f64>| values.reduce(f64::max).map_or_else(|| "-".to_string(), scientific);
-        let relative = worst(&mut runs.iter().filter_map(|s| s.relative()));
-        let judged = |s: &&&Solved| matches!(goal, Goal::Natural(_)) || s.relative().is_none();
-        let natural = worst(&mut runs.iter().filter(judged).map(|s| s.report.natural));
-        let solved = format!("{}/{}", times.len(), mine.len());
-        writeln!(out, "{solver:<width$}  {solved:>9}  {median:>13}  {mean:>17}  {relative:>14}  {natural:>13}")?;
+    for (solver, mine) in &groups {
+        group_line(out, solver, width, mine, goal)?;
     }
     let refused = rows.iter().filter(|r| r.result.is_err()).count();
     let over = if matches!(goal, Goal::Energy(_)) { " (worst_natural is over those)" } else { "" };
@@ -254,4 +251,27 @@ pub fn summary(out: &mut impl Write, rows: &[Row], solvers: &[&'static str], goa
         writeln!(out, "{refused} solves were refused as unsupported; they count as not solved.")?;
     }
     Ok(())
+}
+
+fn group_line(out: &mut impl Write, solver: &str, width: usize, mine: &[&Row], goal: Goal) -> io::Result<()> {
+    let times: Vec<f64> = mine.iter().filter_map(|r| r.solved_seconds(goal)).collect();
+    let runs: Vec<&Solved> = mine.iter().filter_map(|r| r.result.as_ref().ok()).collect();
+    let mut iterations: Vec<usize> = runs.iter().map(|s| s.report.iterations).collect();
+    iterations.sort_unstable();
+    let median = match iterations.len() {
+        0 => "-".to_string(),
+        k => ((iterations[(k - 1) / 2] + iterations[k / 2]) as f64 / 2.0).to_string(),
+    };
+    let mean = match times.len() {
+        0 => "-".to_string(),
+        // A clock that did not tick would make the mean 0.
+        k => format!("{:.1}", 1e6 * (times.iter().map(|t| t.max(1e-9).ln()).sum::<f64>() / k as f64).exp()),
+    };
+    let worst =
+        |values: &mut dyn Iterator<Item = f64>| values.reduce(f64::max).map_or_else(|| "-".to_string(), scientific);
+    let relative = worst(&mut runs.iter().filter_map(|s| s.relative()));
+    let judged = |s: &&&Solved| matches!(goal, Goal::Natural(_)) || s.relative().is_none();
+    let natural = worst(&mut runs.iter().filter(judged).map(|s| s.report.natural));
+    let solved = format!("{}/{}", times.len(), mine.len());
+    writeln!(out, "{solver:<width$}  {solved:>9}  {median:>13}  {mean:>17}  {relative:>14}  {natural:>13}")
 }
