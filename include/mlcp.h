@@ -242,8 +242,9 @@ typedef enum {
 // A mechanism on its way through time. It serves one thread at a time. Steps allocate nothing after the first few.
 typedef struct mlcp_ali3p mlcp_ali3p;
 
-// An open HDF5 file of frames and problems: a recording, a problem file, or FCLIB's. Files are not trusted: what is
-// corrupt, truncated or hostile is refused with a sentence, and takes no more memory than its length allows.
+// An open file of frames and problems: a recording, a problem file or FCLIB's (HDF5), or a friction problem in Siconos'
+// text format. Files are not trusted: what is corrupt, truncated or hostile is refused with a sentence, and takes no more
+// memory than its length allows.
 typedef struct mlcp_dataset mlcp_dataset;
 
 // The diagnosis of a problem's constraints, with its memory. It serves one thread at a time.

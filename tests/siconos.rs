@@ -62,7 +62,7 @@ fn ask(program: &Path, file: &Path, kind: &str, solver: &str) -> Option<Answer> 
         .ok()?;
     let begin = Instant::now();
     while child.try_wait().ok()?.is_none() {
-        if begin.elapsed() > Duration::from_secs(10) {
+        if begin.elapsed() > Duration::from_secs(if std::env::var_os("MLCP_LONG").is_some() { 60 } else { 4 }) {
             let _ = child.kill();
         }
         std::thread::sleep(Duration::from_millis(2));
@@ -211,8 +211,9 @@ fn siconos_finds_our_forces() {
     }
 }
 
-/// Siconos' 3D friction problems and FCLIB's: the natural map is at most 1e-8, and the velocities are those of a solver of
-/// Siconos' that solves the problem, unless its solvers differ among themselves. Large ones with `MLCP_LONG=1`.
+/// Siconos' 3D friction problems and FCLIB's: the natural map is at most 1e-8, and the velocities are those of one of
+/// Siconos' solvers, where any solves the problem. (Where velocities are not unique, its solvers differ among themselves:
+/// OneObject-i1028.) Large ones with `MLCP_LONG=1`.
 #[test]
 fn collections_are_solved_to_the_same_velocities() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus");
@@ -244,8 +245,8 @@ fn collections_are_solved_to_the_same_velocities() {
         // The condensed problem, so that all have the same solvers.
         let path = scratch("theirs.hdf5");
         Fclib::from_recorded(&recorded).unwrap().0.write(&path).unwrap();
-        let (mut answers, mut agrees) = (Vec::<Answer>::new(), false);
-        for solver in LOCAL.into_iter().take_while(|_| !agrees) {
+        let mut solves = false;
+        for solver in LOCAL {
             let Some(answer) = ask(program, &path, "local", solver).filter(|a| a.r.len() == ours.r.len()) else {
                 continue;
             };
@@ -257,19 +258,14 @@ fn collections_are_solved_to_the_same_velocities() {
                 recorded.name,
                 recorded.rows()
             );
-            if theirs <= SOLVED {
-                agrees = velocities <= SAME * (1.0 + fastest);
-                answers.push(answer);
+            solves |= theirs <= SOLVED;
+            if theirs <= SOLVED && velocities <= SAME * (1.0 + fastest) {
+                agreed += 1;
+                break;
             }
         }
-        compared += usize::from(!answers.is_empty());
-        agreed += usize::from(agrees);
-        if !agrees && !answers.is_empty() {
-            let own = answers.iter().map(|a| apart(&answers[0].u, &a.u).0).fold(0.0, f64::max);
-            println!("{:<38} has several solutions: those of Siconos are {own:.1e} apart", recorded.name);
-            assert!(own > SAME, "{}: Siconos has one solution, which is not ours", recorded.name);
-        }
+        compared += usize::from(solves);
     }
     println!("{solved} solved to a natural map of {SOLVED:e}, {agreed} of {compared} with the velocities of Siconos");
-    assert!(solved >= 18 && agreed + 1 >= compared);
+    assert!(solved >= 18 && agreed == compared);
 }
