@@ -1398,10 +1398,10 @@ void mlcp_recorder_destroy(mlcp_recorder *recorder);
 // Queue a frame, perhaps with a solution.
 //
 // formulation, z: how the frame's problem was filled (see mlcp_frame) and its solution; z NULL with length 0: none. The
-// errors of the solution are computed by the writer. report: the solve's, or NULL. All copied. A full queue drops the
-// frame and returns MLCP_STATUS_OK, or waits, as the options say; see mlcp_recorder_get_counts. Returns INVALID_SIZE,
-// INVALID_VALUE, INVALID_STATE (the frame has no step), FILE if the writer failed earlier. Allocates nothing once the
-// queue's slots have grown to the scene. Since 0.1.
+// solution of a frame without rows has length 0 and is not NULL. The errors of the solution are computed by the writer.
+// report: the solve's, or NULL. All copied. A full queue drops the frame and returns MLCP_STATUS_OK, or waits, as the
+// options say; see mlcp_recorder_get_counts. Returns INVALID_SIZE, INVALID_VALUE, INVALID_STATE (the frame has no step),
+// FILE if the writer failed earlier. Allocates nothing once the queue's slots have grown to the scene. Since 0.1.
 mlcp_status mlcp_recorder_append_frame(mlcp_recorder *recorder,
                                        const mlcp_frame *frame,
                                        const char *formulation,

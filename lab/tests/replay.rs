@@ -98,7 +98,7 @@ fn texts_are_solved_to_a_natural_residual() {
         assert!(text.lines().any(|l| l.starts_with(solver) && l.contains("2/2")), "{text}");
     }
     assert!(text.contains("solved: natural <= 1e-8;") && !text.contains("stopped"), "{text}");
-    assert_refused(&replay(Path::new(&files[0]), &["--natural", "-1"]), &["--natural", ">= 0"]);
+    assert_refused(&replay(Path::new(&files[0]), &["--natural=-1"]), &["--natural", ">= 0"]);
     assert_refused(&replay(Path::new(&files[0]), &["no_such_file.dat"]), &["no_such_file.dat", "cannot be opened"]);
     let converted = folder.join("slide.hdf5");
     let lab = |args: &[&str]| Command::new(env!("CARGO_BIN_EXE_mlcp-lab")).args(args).output().expect("mlcp-lab runs");
