@@ -139,11 +139,11 @@ fn texts_of_siconos_are_read() {
     assert_eq!((recorded.findex, recorded.mu), (vec![-1, 0], vec![0.0, 0.25]));
     let tail = "-1.5 0.25 3e-1\n0.7\n";
     for (text, sentence) in [
-        (format!("7 {tail}"), "no friction problem in Siconos' text format"),
+        (format!("7 {tail}"), "in Siconos' text format, it has the dimension 7"),
         (dense.to_string(), "ends too early"),
         (format!("{dense}-1.5 x 3e-1 0.7"), "has 'x' for a number in q"),
         (format!("{dense}-1.5 inf 3e-1 0.7"), "has 'inf' for a number in q"),
-        (format!("{dense}-1.5 0 3e-1 -0.7"), "mu[0] is -0.7"),
+        (format!("{dense}-1.5 0 3e-1 -0.7"), "-0.7 for mu[0]"),
         (format!("{}{tail}", dense.replace("3\n1\n0\n3", "3\n99999999999\n0\n3")), "more than its text can mean"),
         (format!("{}{tail}", blocks.replace("0 1 0 1", "0 1 0 2")), "has 2 for a block column, it must be below 2"),
         (format!("{}{tail}", blocks.replace("0 2 4", "0 5 4")), "pointers that do not rise"),

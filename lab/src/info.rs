@@ -85,7 +85,9 @@ impl Info {
                 fclib.mu.len(),
                 fclib.guesses.len()
             );
-            fclib.info.iter().filter(|t| !t.is_empty()).for_each(|t| say!(out, "  {t}"));
+            // Texts that Siconos wrote begin with bytes that are none.
+            let readable = |t: &String| t.replace(|c: char| c.is_control() || c == char::REPLACEMENT_CHARACTER, "");
+            fclib.info.iter().map(readable).filter(|t| !t.is_empty()).for_each(|t| say!(out, "  {t}"));
         }
         if file.frames() > 0 {
             self.frames(&file, out)?;

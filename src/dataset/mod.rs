@@ -46,7 +46,8 @@ impl Dataset {
         let refuse = |what: String| source::refuse(&name, &what);
         let root = match source::open(path).map_err(refuse)? {
             Opened::Text(text) => {
-                let fclib = siconos::read(&text).map_err(refuse)?;
+                let says = |what| refuse(format!("read as a friction problem in Siconos' text format, it {what}"));
+                let fclib = siconos::read(&text).map_err(says)?;
                 return Dataset::of_one_problem(name, None, path, fclib);
             }
             Opened::Hdf5(root) => root,

@@ -19,7 +19,7 @@ pub(super) fn read(text: &str) -> Found<Fclib> {
     let mut scan = Scan { rest: text, most: text.len() };
     let dimension = match scan.count("dimension")? {
         d @ (2 | 3) => d,
-        d => return Err(format!("is no friction problem in Siconos' text format: its dimension is {d}, not 2 or 3")),
+        d => return Err(format!("has the dimension {d}, not 2 or 3")),
     };
     let contacts = scan.count("number of contacts")?;
     let rows = contacts.checked_mul(dimension).ok_or("has too many contacts")?;
@@ -45,7 +45,7 @@ pub(super) fn read(text: &str) -> Found<Fclib> {
     };
     let mu = scan.numbers("mu", contacts)?;
     if let Some(k) = mu.iter().position(|m| *m < 0.0) {
-        return Err(format!("mu[{k}] is {}, it must be >= 0", mu[k]));
+        return Err(format!("has {} for mu[{k}], which must be >= 0", mu[k]));
     }
     let info = ["read from Siconos' text format".to_string(), String::new(), String::new()];
     Ok(Fclib { dimension, equations, mu, info, solution: None, guesses: Vec::new() })
