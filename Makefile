@@ -10,10 +10,10 @@ LINK    = -Iinclude -L$(LIB) -Wl,-rpath,$(abspath $(LIB)) -lmlcp -lm
 BIN     = target/examples
 PREFIX ?= /usr/local
 
-.PHONY: demo test bench bench-peers examples engines bullet ode lib install header docs clean help
+.PHONY: demo test bench bench-recording bench-peers examples engines bullet ode lib install header docs clean help
 
 help: ## this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 17
 
 demo: examples ## build the library and the C examples, then run the first two
 	@echo; echo "== 01_rod: one contact problem, three readings of its error =="
@@ -29,6 +29,10 @@ test: ## everything: set-up, unit, property, corpus and misuse tests, C examples
 bench: ## criterion benchmarks, and what monitoring costs
 	@scripts/setup.sh cargo
 	$(CARGO) bench
+
+bench-recording: examples ## what recording 5,000 frames of 100 bodies adds to a game loop, and that they read back bit for bit
+	@$(BIN)/07_record_cost $(BIN)/recording.h5
+	@rm -f $(BIN)/recording.h5
 
 bench-peers: lib ## libmlcp beside other solvers on one core, into docs/performance.md; PROBLEMS='*wall*' CAP=3 CORE=0
 	@CARGO="$(CARGO)" bench_peers/run.sh
@@ -49,6 +53,7 @@ examples: lib ## the C and C++ examples
 	$(CXX) -std=c++17 $(CFLAGS) $(STRICT) c_examples/05_cpp.cpp               -o $(BIN)/05_cpp                 $(LINK)
 	$(CC)  -std=c99   $(CFLAGS) $(STRICT) c_examples/06_cones.c               -o $(BIN)/06_cones               $(LINK)
 	$(CC)  -std=c99   $(CFLAGS) $(STRICT) c_examples/07_record.c              -o $(BIN)/07_record              $(LINK)
+	$(CC)  -std=c99   $(CFLAGS) $(STRICT) c_examples/07_record_cost.c         -o $(BIN)/07_record_cost         $(LINK)
 	$(CC)  -std=c99   $(CFLAGS) $(STRICT) c_examples/08_replay.c              -o $(BIN)/08_replay              $(LINK)
 
 engines: bullet ode ## the examples in Bullet and in ODE

@@ -94,14 +94,15 @@ int main(int argc, char **argv)
         CHECK(mlcp_solver_create(&settings, &solver));
         CHECK(mlcp_report_init(&report, sizeof report));
         double normal = 0.0, friction = 0.0, energy = 0.0, seconds = 0.0;
-        int converged = 0, done = 0;
-        for (size_t k = 0; k < frames; k += (size_t)every, done++) {
+        int converged = 0, done = 0, left_out = 0;
+        for (size_t k = 0; k < frames; k += (size_t)every) {
             mlcp_frame_errors errors = {sizeof errors, 0, 0, 0, 0, 0};
             size_t rows = 0;
             CHECK(mlcp_dataset_load_frame(dataset, k, frame));
             CHECK(mlcp_frame_get_rows(frame, WAYS[w].formulation, &rows));
             if (WAYS[w].solver == MLCP_SOLVER_KIND_LEMKE && rows > LARGEST) {
-                break; /* the tableau has rows * rows entries */
+                left_out++; /* the tableau has rows * rows entries */
+                continue;
             }
             double *z = malloc((rows + 1) * sizeof *z);
             if (z == NULL) {
@@ -111,6 +112,7 @@ int main(int argc, char **argv)
             CHECK(mlcp_solver_solve(solver, problem, NULL, 0, z, rows, &report));
             CHECK(mlcp_frame_get_response(frame, WAYS[w].formulation, z, rows, NULL, 0, NULL, 0, NULL, 0, &errors));
             free(z);
+            done++;
             converged += report.outcome == MLCP_OUTCOME_CONVERGED;
             normal += errors.normal;
             friction += errors.magnitude + errors.direction;
@@ -118,11 +120,14 @@ int main(int argc, char **argv)
             seconds += report.seconds;
         }
         mlcp_solver_destroy(solver);
-        if (done == 0) {
-            continue;
+        if (done > 0) {
+            printf("%-14s %-14s %4d/%-4d %12.1e %12.1e %12.1e %10.3f\n", WAYS[w].formulation,
+                   mlcp_solver_kind_name(WAYS[w].solver), converged, done, normal / done, friction / done, energy / done,
+                   1e3 * seconds / done);
         }
-        printf("%-14s %-14s %4d/%-4d %12.1e %12.1e %12.1e %10.3f\n", WAYS[w].formulation, mlcp_solver_kind_name(WAYS[w].solver),
-               converged, done, normal / done, friction / done, energy / done, 1e3 * seconds / done);
+        if (left_out > 0) {
+            printf("%-14s %d frames of more than %d rows are left out\n", WAYS[w].formulation, left_out, LARGEST);
+        }
     }
     mlcp_problem_destroy(problem);
     mlcp_frame_destroy(frame);

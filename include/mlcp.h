@@ -248,8 +248,9 @@ typedef enum {
 // A mechanism on its way through time. It serves one thread at a time. Steps allocate nothing after the first few.
 typedef struct mlcp_ali3p mlcp_ali3p;
 
-// An open HDF5 file of frames and problems: a recording, a problem file, or FCLIB's. Files are not trusted: what is
-// corrupt, truncated or hostile is refused with a sentence, and takes no more memory than its length allows.
+// An open file of frames and problems: a recording, a problem file or FCLIB's (HDF5), or a friction problem in Siconos'
+// text format. Files are not trusted: what is corrupt, truncated or hostile is refused with a sentence, and takes no more
+// memory than its length allows.
 typedef struct mlcp_dataset mlcp_dataset;
 
 // The diagnosis of a problem's constraints, with its memory. It serves one thread at a time.
@@ -1415,10 +1416,10 @@ void mlcp_recorder_destroy(mlcp_recorder *recorder);
 // Queue a frame, perhaps with a solution.
 //
 // formulation, z: how the frame's problem was filled (see mlcp_frame) and its solution; z NULL with length 0: none. The
-// errors of the solution are computed by the writer. report: the solve's, or NULL. All copied. A full queue drops the
-// frame and returns MLCP_STATUS_OK, or waits, as the options say; see mlcp_recorder_get_counts. Returns INVALID_SIZE,
-// INVALID_VALUE, INVALID_STATE (the frame has no step), FILE if the writer failed earlier. Allocates nothing once the
-// queue's slots have grown to the scene. Since 0.1.
+// solution of a frame without rows has length 0 and is not NULL. The errors of the solution are computed by the writer.
+// report: the solve's, or NULL. All copied. A full queue drops the frame and returns MLCP_STATUS_OK, or waits, as the
+// options say; see mlcp_recorder_get_counts. Returns INVALID_SIZE, INVALID_VALUE, INVALID_STATE (the frame has no step),
+// FILE if the writer failed earlier. Allocates nothing once the queue's slots have grown to the scene. Since 0.1.
 mlcp_status mlcp_recorder_append_frame(mlcp_recorder *recorder,
                                        const mlcp_frame *frame,
                                        const char *formulation,

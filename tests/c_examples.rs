@@ -59,6 +59,12 @@ const MEASURE: Example = Example {
 
 const RECORD: Example = Example { file: "07_record.c", args: &["/dev/null/no.h5"], prints: &[] };
 
+const RECORD_COST: Example = Example {
+    file: "07_record_cost.c",
+    args: &["--steps", "120", "--balls", "15", "--rounds", "1"],
+    prints: &["recording adds ", "120 frames", "120 of 120 frames with their solutions read back bit for bit", "ok\n"],
+};
+
 const REPLAY: Example = Example { file: "08_replay.c", args: &[], prints: &[] };
 
 const CPP: Example = Example {
@@ -207,6 +213,11 @@ fn record_and_replay() {
             let replay = build(&REPLAY, compiler, shared);
             expect(&replay, &[path, "9"], &["90 frames, 0 problems", "cone           alart-curnier    10/10", "ok\n"]);
         }
+    }
+    let file = scratch("cost.h5");
+    let path = file.to_str().expect("UTF-8 path");
+    for compiler in 0..COMPILERS.len() {
+        expect(&build(&RECORD_COST, compiler, true), &[&[path], RECORD_COST.args].concat(), RECORD_COST.prints);
     }
     let record = build(&RECORD, 0, true);
     let nowhere = run(record.to_str().expect("UTF-8 path"), RECORD.args);

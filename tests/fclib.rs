@@ -105,6 +105,58 @@ fn frames_go_there_and_back() {
     assert_eq!(Fclib::from_frame(&Frame::new(), &mut formulator).unwrap_err().status(), Status::InvalidState);
 }
 
+/// Siconos' texts: the same local problem dense (by columns!), in blocks, and listed by columns; a global one; and what
+/// is wrong in words.
+#[test]
+fn texts_of_siconos_are_read() {
+    let open = |text: &str| {
+        let path = scratch("problem.dat");
+        std::fs::write(&path, text).unwrap();
+        Dataset::open(&path)
+    };
+    // W = [4 1 0; 2 5 0; 0 3 6], not symmetric, so that columns are not rows.
+    let dense = "3\n1\n0\n3\n3\n3 3\n4 2 0\n1 5 3\n0 0 6\n";
+    let blocks = "3\n1\n1\n3\n3\n4 2 2\n2 3\n2 3\n3 4\n0 2 4\n0 1 0 1\n0\n4 2 1 5\n1\n0 0\n2\n0 3\n3\n6\n";
+    let list = "3 1\n2 3 3\n2\nCSparse Version 3.1.9, May 4, 2016.\n3-by-3, nzmax: 6 nnz: 6, 1-norm: 9\n    \
+                col 0 : locations 0 to 1\n 0 : 4\n 1 : 2\n    col 1 : locations 2 to 4\n 0 : 1\n 1 : 5\n 2 : 3\n    \
+                col 2 : locations 5 to 5\n 2 : 6\n";
+    for matrix in [dense, blocks, list] {
+        let file = open(&format!("{matrix}-1.5 0.25 3e-1\n0.7\n0\n")).unwrap();
+        let fclib = file.fclib().unwrap();
+        let FclibEquations::Local { w, q, equalities: None } = &fclib.equations else { panic!("{fclib:?}") };
+        let entries = [(0, 0, 4.0), (0, 1, 1.0), (1, 0, 2.0), (1, 1, 5.0), (2, 1, 3.0), (2, 2, 6.0)];
+        assert_eq!(w.entries(), entries);
+        assert_eq!((fclib.dimension, &q[..], &fclib.mu[..]), (3, &[-1.5, 0.25, 0.3][..], &[0.7][..]));
+        let recorded = file.problem(0).unwrap();
+        assert_eq!((recorded.name.as_str(), recorded.cone_mu.as_slice()), ("problem", &[0.7][..]));
+        assert_eq!((file.problems(), file.frames(), file.attribute("engine")), (1, 0, None));
+    }
+    // M = diag(4, 16), H = [1 0; 0 1], f = (4, 32), w = (-1, 0.5): W = diag(1/4, 1/16), q = (0, 2.5).
+    let global = "2 1\n2 2 2\n1\nCSparse Version\ntriplet: 2-by-2, nzmax: 2 nnz: 2\n 0 0 : 4\n 1 1 : 16\n\
+                  0 2 2\n2 2\n1 0\n0 1\n4 32\n-1 0.5\n0.25\n";
+    let recorded = open(global).unwrap().problem(0).unwrap();
+    assert_eq!((recorded.matrix.unwrap().dense(), &recorded.b[..]), (vec![0.25, 0.0, 0.0, 0.0625], &[0.0, 2.5][..]));
+    assert_eq!((recorded.findex, recorded.mu), (vec![-1, 0], vec![0.0, 0.25]));
+    let tail = "-1.5 0.25 3e-1\n0.7\n";
+    for (text, sentence) in [
+        (format!("7 {tail}"), "in Siconos' text format, it has the dimension 7"),
+        (dense.to_string(), "ends too early"),
+        (format!("{dense}-1.5 x 3e-1 0.7"), "has 'x' for a number in q"),
+        (format!("{dense}-1.5 inf 3e-1 0.7"), "has 'inf' for a number in q"),
+        (format!("{dense}-1.5 0 3e-1 -0.7"), "-0.7 for mu[0]"),
+        (format!("{}{tail}", dense.replace("3\n1\n0\n3", "3\n99999999999\n0\n3")), "more than its text can mean"),
+        (format!("{}{tail}", blocks.replace("0 1 0 1", "0 1 0 2")), "has 2 for a block column, it must be below 2"),
+        (format!("{}{tail}", blocks.replace("0 2 4", "0 5 4")), "pointers that do not rise"),
+        (format!("{}{tail}", list.replace(" 2 : 6", " 3 : 6")), "has 3 for a place, it must be below 3"),
+        (format!("{}{tail}", list.replace("3-by-3", "3-by-4")), "no 3-by-3"),
+        (global.replacen("2 1", "2 2", 1), "has a second matrix of 2 by 2, expected 2 by 4"),
+    ] {
+        let error = open(&text).err().unwrap_or_else(|| panic!("{sentence}: read"));
+        assert_eq!(error.status(), Status::File);
+        assert!(error.message().contains(sentence) && error.message().contains("problem.dat"), "{sentence}: {error}");
+    }
+}
+
 /// One 2D contact in every sparse kind, with guesses and a solution.
 #[test]
 fn every_sparse_kind_is_read() {

@@ -42,7 +42,7 @@ fn scratch(name: &str) -> PathBuf {
     folder.join(name)
 }
 
-/// Small files of every kind: frames with solutions, problems, FCLIB local and global, and h5py's old and new layouts.
+/// Small files of every kind: frames with solutions, problems, FCLIB local and global, and texts.
 fn seeds() -> Vec<Vec<u8>> {
     let path = scratch("seed.h5");
     let options = RecorderOptions { when_full: WhenFull::Wait, ..RecorderOptions::default() };
@@ -65,8 +65,16 @@ fn seeds() -> Vec<Vec<u8>> {
     let fclib = Fclib::from_recorded(&file.problem(0).unwrap()).unwrap().0;
     fclib.write(&path).unwrap();
     seeds.push(std::fs::read(&path).unwrap());
+    seeds.extend(TEXTS.map(|text| text.as_bytes().to_vec()));
     seeds
 }
+
+/// Siconos' texts: a local problem in blocks, a global one listed.
+const TEXTS: [&str; 2] = [
+    "3 1 1 3 3 4 2 2 2 3 2 3 3 4 0 2 4 0 1 0 1 0 4 2 1 5 1 0 0 2 0 3 3 6 -1.5 0.25 3e-1 0.7 0",
+    "2 1 2 2 2 1\nCSparse\ntriplet: 2-by-2, nzmax: 2 nnz: 2\n0 0 : 2 1 1 : 4\n2 2 2 2\nCSparse\n2-by-2, nzmax: 2 nnz: 2\n\
+     col 0 : locations 0 to 0\n0 : 1\ncol 1 : locations 1 to 1\n1 : 1\n2 8 -1 0.5 0.25",
+];
 
 fn mutate(random: &mut Random, bytes: &mut Vec<u8>) {
     let at = random.below(bytes.len());

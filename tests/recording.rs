@@ -212,6 +212,68 @@ fn a_full_queue_drops_and_counts() {
     assert_eq!(std::fs::metadata(&path).unwrap().len(), counts.bytes);
 }
 
+/// A newer layout is refused, not misread; what a file does not have is read as its default: version, time, ids,
+/// restitution, compliance, damping.
+#[test]
+fn versions_of_the_layout() {
+    use hdf5_pure::{AttrValue, FileBuilder};
+    let path = scratch("version.h5");
+    let write = |version: Option<i32>| {
+        let mut builder = FileBuilder::new();
+        if let Some(version) = version {
+            builder.set_attr("version", AttrValue::I32(version));
+        }
+        let mut frames = builder.create_group("frames");
+        let mut frame = frames.create_group("0");
+        let doubles = |group: &mut hdf5_pure::GroupBuilder, name: &str, values: &[f64]| {
+            group.create_dataset(name).with_f64_data(values).with_shape(&[values.len() as u64]);
+        };
+        doubles(&mut frame, "step", &[0.01]);
+        let mut bodies = frame.create_group("bodies");
+        for (name, values) in [
+            ("masses", &[2.0][..]),
+            ("inertia", &[1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0]),
+            ("positions", &[0.0, 0.0, 0.5]),
+            ("quaternions", &[1.0, 0.0, 0.0, 0.0]),
+            ("velocities", &[0.0; 6]),
+            ("forces", &[0.0; 6]),
+        ] {
+            doubles(&mut bodies, name, values);
+        }
+        frame.add_group(bodies.finish());
+        let mut constraints = frame.create_group("constraints");
+        for name in ["rows", "pairs"] {
+            constraints.create_dataset(name).with_i32_data(&[]).with_shape(&[0]);
+        }
+        for name in ["jacobian", "bounds", "violation"] {
+            doubles(&mut constraints, name, &[]);
+        }
+        frame.add_group(constraints.finish());
+        let mut contacts = frame.create_group("contacts");
+        contacts.create_dataset("pairs").with_i32_data(&[-1, 0]).with_shape(&[1, 2]);
+        for (name, values) in
+            [("gap", &[0.0][..]), ("mu", &[0.5]), ("normals", &[0.0, 0.0, 1.0]), ("points", &[0.0, 0.0, 0.0])]
+        {
+            doubles(&mut contacts, name, values);
+        }
+        frame.add_group(contacts.finish());
+        frames.add_group(frame.finish());
+        builder.add_group(frames.finish());
+        builder.write(&path).unwrap();
+    };
+    for version in [None, Some(1)] {
+        write(version);
+        let file = Dataset::open(&path).unwrap();
+        let mut frame = Frame::new();
+        file.frame(0, &mut frame).unwrap();
+        assert_eq!((frame.step(), frame.time(), frame.bodies().ids), (0.01, 0.0, &[0][..]));
+        assert_eq!((frame.contacts().mu, frame.contacts().compliance), (&[0.5][..], &[0.0][..]));
+    }
+    write(Some(2));
+    let error = Dataset::open(&path).err().expect("a newer layout is refused");
+    assert!(error.status() == Status::File && error.message().contains("version 2 of the layout"), "{error}");
+}
+
 #[test]
 fn files_that_cannot_be_written() {
     let missing = scratch("no/such/folder/x.h5");

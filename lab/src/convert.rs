@@ -14,10 +14,10 @@ pub enum Kind {
     Problems,
 }
 
-/// Write problems or frames as FCLIB files, or anything as a file of problems.
+/// Write problems, frames or Siconos' texts as FCLIB files, or anything as a file of problems.
 #[derive(clap::Args)]
 pub struct Convert {
-    /// A recording, a problem file or an FCLIB file
+    /// A recording, a problem file, an FCLIB file or a friction problem as Siconos' text
     from: PathBuf,
     /// File to write, or with --to fclib a folder if there are several
     to_path: PathBuf,
@@ -97,8 +97,12 @@ impl Convert {
             Ok(())
         };
         for &k in problems {
-            let recorded = with_matrix(file.problem(k).map_err(say)?).map_err(say)?;
-            save(&recorded.name, Fclib::from_recorded(&recorded).map(|f| f.0))?;
+            let recorded = file.problem(k).map_err(say)?;
+            let fclib = match file.fclib() {
+                Some(fclib) => Ok(fclib.clone()),
+                None => with_matrix(recorded.clone()).and_then(|r| Fclib::from_recorded(&r)).map(|f| f.0),
+            };
+            save(&recorded.name, fclib)?;
         }
         let (mut frame, mut formulator) = (Frame::new(), Formulator::new());
         for &k in frames {

@@ -14,10 +14,10 @@ macro_rules! say {
     }};
 }
 
-/// Say what is in a recording, a problem file or an FCLIB file.
+/// Say what is in a recording, a problem file, an FCLIB file or a friction problem as Siconos' text.
 #[derive(clap::Args)]
 pub struct Info {
-    /// The file (HDF5)
+    /// The file
     file: PathBuf,
     /// Problems to list at most; 0: all
     #[arg(long, value_name = "N", default_value = "20")]
@@ -28,19 +28,21 @@ pub struct Info {
 const MARKS: usize = 80;
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// Marks on a logarithmic scale, the worst of each stretch; a blank where there is no number.
+/// Marks on a logarithmic scale, the worst of each stretch: a dot where that is 0, a blank where there is no number.
 pub fn sparkline(values: &[f64]) -> Option<String> {
-    let stretch = values.len().div_ceil(MARKS).max(1);
-    let worst = |v: &[f64]| v.iter().copied().filter(|v| !v.is_nan()).fold(f64::NAN, f64::max);
-    let logs: Vec<f64> = values.chunks(stretch).map(|v| worst(v).max(1e-30).log10()).collect();
-    let known = || values.iter().filter(|v| !v.is_nan()).map(|v| v.max(1e-30).log10());
-    let (low, high) = (known().reduce(f64::min)?, known().reduce(f64::max)?);
-    let mark = |(l, v): (&f64, &[f64])| match v.iter().all(|v| v.is_nan()) {
-        true => ' ',
-        false => LEVELS[(7.99 * (l - low) / (high - low).max(1e-9)) as usize % 8],
+    let most = values.iter().copied().filter(|v| !v.is_nan()).reduce(f64::max)?;
+    let least = values.iter().copied().filter(|v| *v > 0.0).fold(most, f64::min);
+    if most <= 0.0 {
+        return Some("0 in all frames".to_string());
+    }
+    let (low, high) = (least.log10(), most.log10());
+    let mark = |stretch: &[f64]| match stretch.iter().copied().filter(|v| !v.is_nan()).reduce(f64::max) {
+        None => ' ',
+        Some(v) if v <= 0.0 => '·',
+        Some(v) => LEVELS[((7.99 * (v.log10() - low) / (high - low).max(1e-9)) as usize).min(7)],
     };
-    let marks: String = logs.iter().zip(values.chunks(stretch)).map(mark).collect();
-    Some(format!("{marks}  {:.1e} to {:.1e}", 10f64.powf(low), 10f64.powf(high)))
+    let marks: String = values.chunks(values.len().div_ceil(MARKS).max(1)).map(mark).collect();
+    Some(format!("{marks}  {least:.1e} to {most:.1e}"))
 }
 
 fn spread(name: &str, mut values: Vec<usize>) -> String {
@@ -78,12 +80,14 @@ impl Info {
             };
             say!(
                 out,
-                "  FCLIB, {kind}, {}D, {} contacts, {} guesses",
+                "  {kind} friction problem in {}D, {} contacts, {} guesses",
                 fclib.dimension,
                 fclib.mu.len(),
                 fclib.guesses.len()
             );
-            fclib.info.iter().filter(|t| !t.is_empty()).for_each(|t| say!(out, "  {t}"));
+            // Texts that Siconos wrote begin with bytes that are none.
+            let readable = |t: &String| t.replace(|c: char| c.is_control() || c == char::REPLACEMENT_CHARACTER, "");
+            fclib.info.iter().map(readable).filter(|t| !t.is_empty()).for_each(|t| say!(out, "  {t}"));
         }
         if file.frames() > 0 {
             self.frames(&file, out)?;

@@ -1,6 +1,6 @@
 //! Pictures as SVG, written by hand: a few lines and words need no library, and SVG text needs no fonts here.
 
-use crate::table::Row;
+use crate::table::{Goal, Row};
 use std::fmt::Write;
 
 /// The errors of one iterate.
@@ -194,7 +194,8 @@ fn power(k: i32) -> String {
 /// Whole decades around some errors, with labelled ticks.
 fn decades(values: impl Iterator<Item = f64>) -> ((f64, f64), Vec<(f64, String)>) {
     let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
-    for v in values.filter(|v| v.is_finite()).map(|v| v.max(FLOOR).log10()) {
+    // An exact 0 lies on the lower edge and does not move it.
+    for v in values.filter(|v| v.is_finite() && *v > 0.0).map(|v| v.max(FLOOR).log10()) {
         (low, high) = (low.min(v), high.max(v));
     }
     if low > high {
@@ -279,7 +280,7 @@ pub fn convergence(problem: &str, rows: usize, has_energy: bool, traces: &[Trace
 
 /// Dolan and Moré's performance profile of the time to tolerance: for each solver the share of problems it solved
 /// within a factor of the fastest solver's time.
-pub fn profile(rows: &[Row], solvers: &[&'static str], energy_rel: f64) -> String {
+pub fn profile(rows: &[Row], solvers: &[&'static str], goal: Goal) -> String {
     let mut problems: Vec<&str> = rows.iter().map(|r| r.problem.as_str()).collect();
     problems.dedup();
     let mut ratios: Vec<Vec<f64>> = vec![Vec::new(); solvers.len()];
@@ -287,7 +288,7 @@ pub fn profile(rows: &[Row], solvers: &[&'static str], energy_rel: f64) -> Strin
     for &problem in &problems {
         let times: Vec<Option<f64>> = solvers
             .iter()
-            .map(|&s| rows.iter().find(|r| r.problem == problem && r.solver == s)?.solved_seconds(energy_rel))
+            .map(|&s| rows.iter().find(|r| r.problem == problem && r.solver == s)?.solved_seconds(goal))
             .collect();
         // A problem nobody solved says nothing about who is faster.
         let Some(best) = times.iter().flatten().copied().reduce(f64::min) else { continue };
@@ -304,7 +305,7 @@ pub fn profile(rows: &[Row], solvers: &[&'static str], energy_rel: f64) -> Strin
         marks.map(|m| ((m as f64).log10(), m.to_string())).take_while(|(at, _)| *at <= widest).collect();
     let y_ticks: Vec<(f64, String)> = (0..=5).map(|k| (f64::from(k) / 5.0, format!("{} %", 20 * k))).collect();
     let mut body = String::new();
-    let title = format!("Time to energy_rel ≤ {energy_rel:e}: {counted} of {} problems were solved", problems.len());
+    let title = format!("Time to {}: {counted} of {} problems were solved", goal.short(), problems.len());
     text(&mut body, 20.0, 26.0, "start", 16, &title);
     let axes = ["performance profile (Dolan-Moré)", "time / least time of any solver", "share of those problems"];
     panel.axes(&mut body, &x_ticks, &y_ticks, axes);

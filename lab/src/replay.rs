@@ -2,14 +2,16 @@
 
 use crate::plot::{self, Sample, Trace};
 use crate::report;
-use crate::table::{self, Refused, Row, Solved, Table};
+use crate::table::{self, Goal, Refused, Row, Solved, Table};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use mlcp::dataset::{self, Dataset, Recorded};
+use mlcp::driver::{Observation, Observer};
 use mlcp::metrics::Point;
 use mlcp::multibody::{set_exact_cones, Formulation, Formulator, Frame, Polyhedral, Response, Shape};
-use mlcp::{Engine, FrictionMode, Measure, Problem, Settings, SolverKind, Status};
+
+use mlcp::{Choice, Engine, FrictionMode, Measure, Outcome, Problem, Report, Settings, SolverKind, Status};
 use std::io::{self, IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Pictures of convergence are drawn for this many problems; more would bury the reader.
 const MOST_PICTURES: usize = 6;
@@ -59,13 +61,14 @@ pub enum Start {
 
 /// Solve recorded problems and frames and print how wrong, how long, how many iterations.
 ///
-/// Reads recordings, problem files and FCLIB files (HDF5). One row per problem and solver, then a summary per solver. A
-/// solver that cannot treat a problem prints "unsupported" with the reason. Exit code 2 means that the file, a problem
-/// in it or an option is bad.
+/// Reads recordings, problem files and FCLIB files (HDF5), and friction problems as Siconos' texts. One row per problem
+/// and solver, then a summary per solver. A solver that cannot treat a problem prints "unsupported" with the reason. Exit
+/// code 2 means that a file, a problem in it or an option is bad.
 #[derive(clap::Args)]
 pub struct Replay {
-    /// Problem file (HDF5)
-    file: PathBuf,
+    /// Recordings, problem files, FCLIB files or Siconos' texts
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
     /// Only problems whose name matches this pattern, such as 'ode_wall*' (* any text, ? one character, [ab] a set)
     #[arg(long, value_name = "GLOB", default_value = "*")]
     problem: String,
@@ -81,6 +84,10 @@ pub struct Replay {
     /// Solved when the energy error is at most this fraction of that at x = clamp(0)
     #[arg(long, value_name = "FRACTION", default_value = "1e-9")]
     energy_rel: f64,
+    /// Solved when the natural residual (minimum map, in N s and m/s) is at most this, whatever the energy; the iterate of
+    /// least natural residual is kept
+    #[arg(long, value_name = "R", conflicts_with = "energy_rel")]
+    natural: Option<f64>,
     /// Wall-clock budget of one solve in milliseconds; 0: none
     #[arg(long, value_name = "T", default_value = "0")]
     budget_ms: f64,
@@ -169,8 +176,9 @@ impl Replay {
             Ok(rows) => rows,
         };
         if let Some(folder) = &self.report {
-            let title = format!("{}, {} solves", self.file.display(), rows.len());
-            report::write(folder, &title, &rows, self.energy_rel)?;
+            let more = if self.files.len() > 1 { format!(" and {} more", self.files.len() - 1) } else { String::new() };
+            let title = format!("{}{more}, {} solves", self.files[0].display(), rows.len());
+            report::write(folder, &title, &rows, self.goal())?;
         }
         match &self.plot {
             Some(folder) => self.draw(folder, &tasks, &solvers, settings, &rows),
@@ -193,8 +201,12 @@ impl Replay {
         Ok(solvers)
     }
 
+    fn goal(&self) -> Goal {
+        self.natural.map_or(Goal::Energy(self.energy_rel), Goal::Natural)
+    }
+
     fn settings(&self) -> Result<Settings, String> {
-        let settings = Settings {
+        let by_energy = Settings {
             max_iterations: self.iterations,
             time_limit: 1e-3 * self.budget_ms,
             relative_tolerance: self.energy_rel,
@@ -203,8 +215,21 @@ impl Replay {
             history_capacity: 0,
             ..Settings::default()
         };
+        let settings = match self.natural {
+            None => by_energy,
+            // An observer ends the solve, not the energy.
+            Some(most) => Settings {
+                choice: Choice::Best(Measure::Natural),
+                relative_tolerance: 0.0,
+                residual_tolerance: most,
+                ..by_energy
+            },
+        };
         match settings.validate() {
             Ok(()) => Ok(settings),
+            Err(_) if self.natural.is_some_and(|n| !(n.is_finite() && n >= 0.0)) => {
+                Err(format!("--natural is {}, it must be finite and >= 0", self.natural.unwrap_or(0.0)))
+            }
             Err(_) if !(self.budget_ms.is_finite() && self.budget_ms >= 0.0) => {
                 Err(format!("--budget-ms is {}, it must be finite and >= 0", self.budget_ms))
             }
@@ -216,23 +241,56 @@ impl Replay {
     fn tasks(&self) -> Result<Vec<Task>, String> {
         let pattern = glob::Pattern::new(&self.problem).map_err(|e| format!("--problem '{}': {e}", self.problem))?;
         let formulations = self.formulations()?;
-        let file = Dataset::open(&self.file).map_err(|e| e.to_string())?;
-        let mut notes = Notes::default();
-        let mut tasks = Vec::new();
-        for k in 0..file.problems() {
-            if !file.problem_name(k).is_some_and(|n| pattern.matches(n)) {
-                continue;
-            }
+        let (mut tasks, mut notes) = (Vec::new(), Notes::default());
+        let (mut problems, mut frames) = (0, 0);
+        for path in &self.files {
+            let file = Dataset::open(path).map_err(|e| e.to_string())?;
+            problems += file.problems();
+            frames += file.frames();
+            self.problem_tasks(path, &file, &pattern, &formulations, &mut tasks, &mut notes)?;
+            self.frame_tasks(path, &file, &pattern, &formulations, &mut tasks)?;
+        }
+        let shown = self.files[0].display();
+        if tasks.is_empty() && !notes.0.is_empty() {
+            return Err(format!("{shown}: no problem has a pair of friction rows to be a cone"));
+        }
+        if tasks.is_empty() {
+            let among = if frames > 0 { format!("{problems} and {frames} frames") } else { problems.to_string() };
+            return Err(format!("{shown}: no problem matches '{}' among {among}", self.problem));
+        }
+        notes.print();
+        Ok(tasks)
+    }
+
+    fn problem_tasks(
+        &self,
+        path: &Path,
+        file: &Dataset,
+        pattern: &glob::Pattern,
+        formulations: &[Formulation],
+        tasks: &mut Vec<Task>,
+        notes: &mut Notes,
+    ) -> Result<(), String> {
+        for k in (0..file.problems()).filter(|&k| file.problem_name(k).is_some_and(|n| pattern.matches(n))) {
             let recorded = file.problem(k).map_err(|e| e.to_string())?;
-            match formulations[..] {
-                [] => tasks.extend(self.task(&recorded, &mut notes)?),
-                _ => {
-                    for formulation in &formulations {
-                        tasks.push(self.reformulated(&recorded, *formulation)?);
-                    }
-                }
+            if formulations.is_empty() {
+                tasks.extend(self.task(path, &recorded, notes)?);
+            }
+            for formulation in formulations {
+                tasks.push(self.reformulated(path, &recorded, *formulation)?);
             }
         }
+        Ok(())
+    }
+
+    fn frame_tasks(
+        &self,
+        path: &Path,
+        file: &Dataset,
+        pattern: &glob::Pattern,
+        formulations: &[Formulation],
+        tasks: &mut Vec<Task>,
+    ) -> Result<(), String> {
         let mut formulator = Formulator::new();
         for k in (0..file.frames()).step_by(self.every as usize) {
             let name = format!("frame{k:06}");
@@ -242,9 +300,9 @@ impl Replay {
             let mut frame = Frame::new();
             file.frame(k, &mut frame).map_err(|e| e.to_string())?;
             let as_box = [Formulation::BOX];
-            for &formulation in if formulations.is_empty() { &as_box[..] } else { &formulations[..] } {
+            for &formulation in if formulations.is_empty() { &as_box[..] } else { formulations } {
                 let mut problem = Problem::new();
-                let say = |e: mlcp::Error| format!("{}: {name}: {e}", self.file.display());
+                let say = |e: mlcp::Error| format!("{}: {name}: {e}", path.display());
                 formulator.fill(&frame, formulation, &mut problem).map_err(say)?;
                 tasks.push(Task {
                     name: name.clone(),
@@ -256,16 +314,7 @@ impl Replay {
                 });
             }
         }
-        if tasks.is_empty() && !notes.0.is_empty() {
-            return Err(format!("{}: no problem has a pair of friction rows to be a cone", self.file.display()));
-        }
-        if tasks.is_empty() {
-            let (problems, frames) = (file.problems(), file.frames());
-            let among = if frames > 0 { format!("{problems} and {frames} frames") } else { problems.to_string() };
-            return Err(format!("{}: no problem matches '{}' among {among}", self.file.display(), self.problem));
-        }
-        notes.print();
-        Ok(tasks)
+        Ok(())
     }
 
     fn formulations(&self) -> Result<Vec<Formulation>, String> {
@@ -278,7 +327,7 @@ impl Replay {
         }
     }
 
-    fn task(&self, recorded: &Recorded, notes: &mut Notes) -> Result<Option<Task>, String> {
+    fn task(&self, path: &Path, recorded: &Recorded, notes: &mut Notes) -> Result<Option<Task>, String> {
         let wanted = self.form.map(dataset::Form::from);
         if wanted.is_some_and(|wanted| wanted != recorded.form(Some(wanted))) {
             notes.add(&recorded.name, "cannot be had in that form and are solved in the recorded one");
@@ -298,9 +347,9 @@ impl Replay {
             notes.add(&recorded.name, "have no such starting point and are started cold");
         }
         let mut problem = Problem::new();
-        recorded.fill(&mut problem, wanted, mode).map_err(|e| self.in_problem(recorded, &e))?;
+        recorded.fill(&mut problem, wanted, mode).map_err(|e| in_problem(path, recorded, &e))?;
         if self.friction == Friction::Cone
-            && set_exact_cones(&mut problem).map_err(|e| self.in_problem(recorded, &e))? == 0
+            && set_exact_cones(&mut problem).map_err(|e| in_problem(path, recorded, &e))? == 0
         {
             notes.add(&recorded.name, "have no pair of friction rows to be a cone and are left out");
             return Ok(None);
@@ -310,11 +359,11 @@ impl Replay {
     }
 
     /// A recorded problem with another shape of its friction cones.
-    fn reformulated(&self, recorded: &Recorded, formulation: Formulation) -> Result<Task, String> {
+    fn reformulated(&self, path: &Path, recorded: &Recorded, formulation: Formulation) -> Result<Task, String> {
         if formulation.mixed {
             return Err("--formulation mixed needs frames; recorded problems have no velocities".into());
         }
-        let say = |e: mlcp::Error| self.in_problem(recorded, &e);
+        let say = |e: mlcp::Error| in_problem(path, recorded, &e);
         let (mut source, mut problem) = (Problem::new(), Problem::new());
         recorded.fill(&mut source, self.form.map(dataset::Form::from), FrictionMode::Coupled).map_err(say)?;
         match formulation.shape {
@@ -330,10 +379,6 @@ impl Replay {
         }
         let (name, formulation) = (recorded.name.clone(), formulation.to_string());
         Ok(Task { name, formulation, frame: None, problem, start: None, joules: recorded.joules })
-    }
-
-    fn in_problem(&self, recorded: &Recorded, error: &mlcp::Error) -> String {
-        format!("{}: problem {}: {error}", self.file.display(), recorded.name)
     }
 
     fn solve_all(&self, tasks: &[Task], solvers: &[SolverKind], settings: Settings) -> Result<Vec<Row>, Trouble> {
@@ -361,11 +406,11 @@ impl Replay {
         }
         bar.finish_and_clear();
         if self.tsv {
-            table::summary(&mut io::stderr(), &rows, &names, self.energy_rel)?;
+            table::summary(&mut io::stderr(), &rows, &names, self.goal())?;
         } else {
             let mut out = io::stdout();
             writeln!(out)?;
-            table::summary(&mut out, &rows, &names, self.energy_rel)?;
+            table::summary(&mut out, &rows, &names, self.goal())?;
         }
         Ok(rows)
     }
@@ -373,14 +418,20 @@ impl Replay {
     fn solve(&self, task: &Task, settings: Settings) -> Result<Result<Solved, Refused>, Trouble> {
         let mut engine = Engine::new(settings).map_err(|e| Trouble::Sentence(e.to_string()))?;
         let mut best: Option<Solved> = None;
+        let most = self.natural.unwrap_or(0.0);
+        let mut enough = |seen: &Observation<'_>| seen.record.measured && seen.record.error <= most;
         for _ in 0..self.repeats {
-            match engine.solve(&task.problem, task.start.as_deref(), None) {
+            let observer = self.natural.is_some().then_some(&mut enough as Observer<'_>);
+            match engine.solve(&task.problem, task.start.as_deref(), observer) {
                 Err(e) => {
                     // A zero diagonal is one more thing that some solvers cannot treat.
                     let status = if e.status() == Status::NoEnergy { Status::Unsupported } else { e.status() };
                     return Ok(Err(Refused { kind: status.name(), sentence: e.message().to_string() }));
                 }
                 Ok(&report) => {
+                    let met = report.outcome == Outcome::Stopped && report.natural <= most;
+                    let outcome = if met { Outcome::Converged } else { report.outcome };
+                    let report = Report { outcome, ..report };
                     if best.as_ref().is_none_or(|b| report.seconds < b.seconds) {
                         let (seconds, stages) = (report.seconds, stages(&engine));
                         best = Some(Solved { report, joules: task.joules, seconds, stages, errors: None });
@@ -398,7 +449,7 @@ impl Replay {
 
     fn draw(
         &self,
-        folder: &std::path::Path,
+        folder: &Path,
         tasks: &[Task],
         solvers: &[SolverKind],
         settings: Settings,
@@ -419,8 +470,12 @@ impl Replay {
             eprintln!("note: convergence is drawn for the first {MOST_PICTURES} of {} problems", tasks.len());
         }
         let names: Vec<&'static str> = solvers.iter().map(|s| s.name()).collect();
-        save("profile.svg", plot::profile(rows, &names, self.energy_rel))
+        save("profile.svg", plot::profile(rows, &names, self.goal()))
     }
+}
+
+fn in_problem(path: &Path, recorded: &Recorded, error: &mlcp::Error) -> String {
+    format!("{}: problem {}: {error}", path.display(), recorded.name)
 }
 
 /// Solve once more, measuring every iterate: apart from the timed runs, since it costs a product with A each.
@@ -429,7 +484,7 @@ fn trace(task: &Task, settings: Settings) -> Option<Trace> {
     let n = problem.len();
     let (mut w, mut lo, mut hi, mut scratch) = (vec![0.0; n], vec![0.0; n], vec![0.0; n], Vec::new());
     let mut samples = Vec::new();
-    let mut observer = |seen: &mlcp::driver::Observation<'_>| {
+    let mut observer = |seen: &Observation<'_>| {
         if problem.multiply(seen.x, &mut w, &mut scratch).is_err() {
             return true;
         }

@@ -1,7 +1,7 @@
 //! The comparison report: every solve as comma-separated values, pictures, and one page with all of it.
 
 use crate::plot::{self, escape};
-use crate::table::{Row, Solved};
+use crate::table::{Goal, Row, Solved};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
@@ -30,7 +30,7 @@ fn label(row: &Row) -> String {
 }
 
 /// Write report.csv, the pictures and report.html into a folder.
-pub fn write(folder: &Path, title: &str, rows: &[Row], energy_rel: f64) -> Result<(), String> {
+pub fn write(folder: &Path, title: &str, rows: &[Row], goal: Goal) -> Result<(), String> {
     let save = |name: &str, text: &str| {
         let path = folder.join(name);
         std::fs::write(&path, text).map_err(|e| format!("{}: cannot be written: {e}", path.display()))
@@ -58,7 +58,7 @@ pub fn write(folder: &Path, title: &str, rows: &[Row], energy_rel: f64) -> Resul
             pictures.push(svg);
         }
     }
-    save("report.html", &page(title, rows, energy_rel, &pictures))
+    save("report.html", &page(title, rows, goal, &pictures))
 }
 
 fn csv(rows: &[Row]) -> String {
@@ -119,12 +119,12 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-fn page(title: &str, rows: &[Row], energy_rel: f64, pictures: &[String]) -> String {
+fn page(title: &str, rows: &[Row], goal: Goal, pictures: &[String]) -> String {
     let mut table = String::new();
     let mut groups: BTreeMap<String, Vec<&Row>> = BTreeMap::new();
     rows.iter().for_each(|row| groups.entry(label(row)).or_default().push(row));
     for (name, rows) in &groups {
-        let solved = rows.iter().filter(|r| r.is_solved(energy_rel)).count();
+        let solved = rows.iter().filter(|r| r.is_solved(goal)).count();
         let refused = rows.iter().filter(|r| r.result.is_err()).count();
         let _ = write!(table, "<tr><td>{}</td><td>{solved}/{}</td><td>{refused}</td>", escape(name), rows.len());
         for (_, value) in COLUMNS {
@@ -138,14 +138,13 @@ fn page(title: &str, rows: &[Row], energy_rel: f64, pictures: &[String]) -> Stri
     }
     let heads: String = COLUMNS.iter().map(|(name, _)| format!("<th>{name}</th>")).collect();
     let figures: String = pictures.iter().map(|p| format!("<figure>{p}</figure>\n")).collect();
-    let title = escape(title);
+    let (title, goal) = (escape(title), escape(&goal.to_string()));
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title}</title>\n<style>\
          body{{font-family:sans-serif;margin:2em;color:#222}} table{{border-collapse:collapse;font-size:13px}} \
          td,th{{padding:3px 9px;border-bottom:1px solid #ddd;text-align:right}} \
          td:first-child,th:first-child{{text-align:left}} figure{{display:inline-block;margin:1em}}</style></head>\n\
-         <body><h1>{title}</h1>\n<p>Solved: relative energy error at most {energy_rel:e}, or natural residual at most \
-         1e-8 where a row has no energy. The other columns are medians over what was not refused.</p>\n\
+         <body><h1>{title}</h1>\n<p>Solved: {goal}. The other columns are medians over what was not refused.</p>\n\
          <table><tr><th>solver</th><th>solved</th><th>refused</th>{heads}</tr>\n{table}</table>\n{figures}</body></html>\n"
     )
 }

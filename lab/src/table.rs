@@ -2,10 +2,49 @@
 
 use mlcp::multibody::FrameErrors;
 use mlcp::{Measure, Report};
+use std::fmt;
 use std::io::{self, Write};
 
 /// Where a problem has no energy, a natural residual up to this counts as solved.
-pub const SOLVED_NATURAL: f64 = 1e-8;
+const SOLVED_NATURAL: f64 = 1e-8;
+
+/// When a problem counts as solved.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Goal {
+    /// At this energy error relative to that at x = clamp(0); at a natural residual of 1e-8 where a row has no energy.
+    Energy(f64),
+    /// At this natural residual, whatever the energy.
+    Natural(f64),
+}
+
+impl Goal {
+    fn is_met(self, s: &Solved) -> bool {
+        match (self, s.relative()) {
+            (Goal::Energy(most), Some(relative)) => relative <= most,
+            (Goal::Energy(_), None) => s.report.natural <= SOLVED_NATURAL,
+            (Goal::Natural(most), _) => s.report.natural <= most,
+        }
+    }
+
+    /// What its name says, for titles.
+    pub fn short(self) -> String {
+        match self {
+            Goal::Energy(most) => format!("energy_rel ≤ {most:e}"),
+            Goal::Natural(most) => format!("natural ≤ {most:e}"),
+        }
+    }
+}
+
+impl fmt::Display for Goal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Goal::Energy(most) => {
+                write!(f, "energy_rel <= {most:e}, or natural <= {SOLVED_NATURAL:e} where a row has no energy")
+            }
+            Goal::Natural(most) => write!(f, "natural <= {most:e}"),
+        }
+    }
+}
 
 /// What one solver did with one problem.
 #[derive(Clone, Debug)]
@@ -66,16 +105,13 @@ impl Solved {
 
 impl Row {
     /// Is the error within tolerance?
-    pub fn is_solved(&self, energy_rel: f64) -> bool {
-        self.result.as_ref().is_ok_and(|s| match s.relative() {
-            Some(relative) => relative <= energy_rel,
-            None => s.report.natural <= SOLVED_NATURAL,
-        })
+    pub fn is_solved(&self, goal: Goal) -> bool {
+        self.result.as_ref().is_ok_and(|s| goal.is_met(s))
     }
 
     /// Seconds, if solved.
-    pub fn solved_seconds(&self, energy_rel: f64) -> Option<f64> {
-        self.result.as_ref().ok().filter(|_| self.is_solved(energy_rel)).map(|s| s.seconds)
+    pub fn solved_seconds(&self, goal: Goal) -> Option<f64> {
+        self.result.as_ref().ok().filter(|s| goal.is_met(s)).map(|s| s.seconds)
     }
 }
 
@@ -180,44 +216,62 @@ fn scientific(v: f64) -> String {
     }
 }
 
-/// Write what the rows add up to, one line per solver.
-pub fn summary(out: &mut impl Write, rows: &[Row], solvers: &[&'static str], energy_rel: f64) -> io::Result<()> {
-    let width = solvers.iter().map(|s| s.len()).max().unwrap_or(0).max(6);
+/// Write what the rows add up to: a line per solver, or where frames came in several formulations, per both.
+pub fn summary(out: &mut impl Write, rows: &[Row], solvers: &[&'static str], goal: Goal) -> io::Result<()> {
+    let mut formulations: Vec<&str> = Vec::new();
+    for row in rows {
+        if !formulations.contains(&row.formulation.as_str()) {
+            formulations.push(&row.formulation);
+        }
+    }
+    let mut groups: Vec<(String, Vec<&Row>)> = Vec::new();
+    for &solver in solvers {
+        for &formulation in &formulations {
+            let name = if formulations.len() > 1 { format!("{solver} [{formulation}]") } else { solver.to_string() };
+            let mine: Vec<&Row> = rows.iter().filter(|r| r.solver == solver && r.formulation == formulation).collect();
+            // Of several formulations most solvers treat some only.
+            if formulations.len() == 1 || mine.iter().any(|r| r.result.is_ok()) {
+                groups.push((name, mine));
+            }
+        }
+    }
+    let width = groups.iter().map(|g| g.0.len()).max().unwrap_or(0).max(6);
     writeln!(
         out,
         "{:<width$}  {:>9}  {:>13}  {:>17}  {:>14}  {:>13}",
         "solver", "solved", "median_iters", "mean_time[us]", "worst_rel", "worst_natural"
     )?;
-    for &solver in solvers {
-        let mine: Vec<&Row> = rows.iter().filter(|r| r.solver == solver).collect();
-        let times: Vec<f64> = mine.iter().filter_map(|r| r.solved_seconds(energy_rel)).collect();
-        let runs: Vec<&Solved> = mine.iter().filter_map(|r| r.result.as_ref().ok()).collect();
-        let mut iterations: Vec<usize> = runs.iter().map(|s| s.report.iterations).collect();
-        iterations.sort_unstable();
-        let median = match iterations.len() {
-            0 => "-".to_string(),
-            k => ((iterations[(k - 1) / 2] + iterations[k / 2]) as f64 / 2.0).to_string(),
-        };
-        let mean = match times.len() {
-            0 => "-".to_string(),
-            // A clock that did not tick would make the mean 0.
-            k => format!("{:.1}", 1e6 * (times.iter().map(|t| t.max(1e-9).ln()).sum::<f64>() / k as f64).exp()),
-        };
-        let worst =
-            |values: &mut dyn Iterator<Item = f64>| values.reduce(f64::max).map_or_else(|| "-".to_string(), scientific);
-        let relative = worst(&mut runs.iter().filter_map(|s| s.relative()));
-        let natural = worst(&mut runs.iter().filter(|s| s.relative().is_none()).map(|s| s.report.natural));
-        let solved = format!("{}/{}", times.len(), mine.len());
-        writeln!(out, "{solver:<width$}  {solved:>9}  {median:>13}  {mean:>17}  {relative:>14}  {natural:>13}")?;
+    for (solver, mine) in &groups {
+        group_line(out, solver, width, mine, goal)?;
     }
     let refused = rows.iter().filter(|r| r.result.is_err()).count();
-    writeln!(
-        out,
-        "solved: energy_rel <= {energy_rel:e}, or natural <= {SOLVED_NATURAL:e} where a row has no energy \
-         (worst_natural is over those); mean_time: geometric, over the solved."
-    )?;
+    let over = if matches!(goal, Goal::Energy(_)) { " (worst_natural is over those)" } else { "" };
+    writeln!(out, "solved: {goal}{over}; mean_time: geometric, over the solved.")?;
     if refused > 0 {
         writeln!(out, "{refused} solves were refused as unsupported; they count as not solved.")?;
     }
     Ok(())
+}
+
+fn group_line(out: &mut impl Write, solver: &str, width: usize, mine: &[&Row], goal: Goal) -> io::Result<()> {
+    let times: Vec<f64> = mine.iter().filter_map(|r| r.solved_seconds(goal)).collect();
+    let runs: Vec<&Solved> = mine.iter().filter_map(|r| r.result.as_ref().ok()).collect();
+    let mut iterations: Vec<usize> = runs.iter().map(|s| s.report.iterations).collect();
+    iterations.sort_unstable();
+    let median = match iterations.len() {
+        0 => "-".to_string(),
+        k => ((iterations[(k - 1) / 2] + iterations[k / 2]) as f64 / 2.0).to_string(),
+    };
+    let mean = match times.len() {
+        0 => "-".to_string(),
+        // A clock that did not tick would make the mean 0.
+        k => format!("{:.1}", 1e6 * (times.iter().map(|t| t.max(1e-9).ln()).sum::<f64>() / k as f64).exp()),
+    };
+    let worst =
+        |values: &mut dyn Iterator<Item = f64>| values.reduce(f64::max).map_or_else(|| "-".to_string(), scientific);
+    let relative = worst(&mut runs.iter().filter_map(|s| s.relative()));
+    let judged = |s: &&&Solved| matches!(goal, Goal::Natural(_)) || s.relative().is_none();
+    let natural = worst(&mut runs.iter().filter(judged).map(|s| s.report.natural));
+    let solved = format!("{}/{}", times.len(), mine.len());
+    writeln!(out, "{solver:<width$}  {solved:>9}  {median:>13}  {mean:>17}  {relative:>14}  {natural:>13}")
 }

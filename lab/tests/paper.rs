@@ -64,6 +64,11 @@ fn bricard() {
 }
 
 #[test]
+fn facets_converge_to_the_cone() {
+    check("facets", "reproduced", 1);
+}
+
+#[test]
 fn an_unknown_name_is_refused_with_the_known_ones() {
     let (output, _) = paper("wall");
     let said = String::from_utf8(output.stderr).expect("UTF-8");

@@ -77,7 +77,7 @@ fn record_info_replay_convert() {
     assert!(says(&["convert", &file, &path("fclib"), "--to", "fclib", "--every", "20"])
         .contains("3 FCLIB problems, 0 refused"));
     let fclib = path("fclib/frame00000040.hdf5");
-    assert!(says(&["info", &fclib]).contains("FCLIB, global, 3D"));
+    assert!(says(&["info", &fclib]).contains("global friction problem in 3D"));
     assert!(says(&["replay", &fclib, "--solver", "alart-curnier"]).contains("1/1"));
     // And to problems.
     let problems = path("problems.h5");

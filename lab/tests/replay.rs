@@ -76,6 +76,68 @@ fn pairs_of_friction_rows_become_cones() {
     assert_refused(&engines(&[&["--problem", "bullet_chain5_s001*"], &more[..]].concat()), &["no problem", "cone"]);
 }
 
+/// Siconos' texts, several files at once, judged by the natural residual.
+#[test]
+fn texts_are_solved_to_a_natural_residual() {
+    let folder = folder("texts");
+    let files: Vec<String> = [0.3, 0.7]
+        .iter()
+        .map(|mu| {
+            let path = folder.join(format!("slide{mu}.dat"));
+            // A contact of a mass of 1 kg that slides at (1, 0.5) m/s and sinks at 0.1 m/s.
+            std::fs::write(&path, format!("3 1\n0 3 3\n3 3\n1 0 0 0 1 0 0 0 1\n-0.1 1 0.5\n{mu}\n")).unwrap();
+            path.to_str().expect("UTF-8 path").to_string()
+        })
+        .collect();
+    let output =
+        replay(Path::new(&files[0]), &[&files[1], "--natural", "1e-8", "--solver", "auto,prox-gs", "--repeats", "1"]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let text = stdout(&output);
+    assert!(text.contains("slide0.3") && text.contains("slide0.7"), "{text}");
+    for solver in ["auto", "prox-gs"] {
+        assert!(text.lines().any(|l| l.starts_with(solver) && l.contains("2/2")), "{text}");
+    }
+    assert!(text.contains("solved: natural <= 1e-8;") && !text.contains("stopped"), "{text}");
+    assert_refused(&replay(Path::new(&files[0]), &["--natural=-1"]), &["--natural", ">= 0"]);
+    assert_refused(&replay(Path::new(&files[0]), &["no_such_file.dat"]), &["no_such_file.dat", "cannot be opened"]);
+    let converted = folder.join("slide.hdf5");
+    let lab = |args: &[&str]| Command::new(env!("CARGO_BIN_EXE_mlcp-lab")).args(args).output().expect("mlcp-lab runs");
+    let done = lab(&["convert", &files[0], converted.to_str().unwrap(), "--to", "fclib"]);
+    assert!(done.status.success(), "{}", stderr(&done));
+    let said = stdout(&lab(&["info", converted.to_str().unwrap()]));
+    assert!(said.contains("local friction problem in 3D, 1 contacts"), "{said}");
+}
+
+/// The collections of FCLIB and Siconos, rank-deficient stacks included, where they lie beside the project.
+#[test]
+fn collections_are_solved_to_a_natural_residual() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus");
+    let in_space = |name: &str| {
+        !name.starts_with("fc2d")
+            && !name.starts_with("gfc2d")
+            && !name.contains("FC2D")
+            && !name.starts_with("FrictionContactProblem")
+    };
+    let mut files: Vec<String> = ["fclib", "siconos/fclib", "siconos/friction"]
+        .iter()
+        .filter_map(|folder| std::fs::read_dir(corpus.join(folder)).ok())
+        .flat_map(|entries| entries.filter_map(|e| Some(e.ok()?.path())))
+        .filter(|p| in_space(&p.file_name().unwrap().to_string_lossy()))
+        .map(|p| p.to_str().expect("UTF-8 path").to_string())
+        .collect();
+    files.sort();
+    if files.is_empty() {
+        println!("{} is not there: nothing to look at", corpus.display());
+        return;
+    }
+    let more: Vec<&str> = files[1..].iter().map(String::as_str).collect();
+    let output = replay(Path::new(&files[0]), &[&more[..], &["--natural", "1e-8", "--repeats", "1"]].concat());
+    let text = stdout(&output);
+    println!("{text}");
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(text.contains(&format!("{0}/{0}", files.len())), "{text}");
+}
+
 #[test]
 fn tab_separated_values_parse() {
     let output = engines(&["--problem", SMALL, "--solver", "bpp,pgs", "--tsv", "--repeats", "2"]);

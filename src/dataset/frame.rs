@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Every dataset has an attribute `unit`; the group has the sizes. A dataset that is the same as in the frame before is
-//! that one again, by a hard link.
+//! that one again, by a hard link; velocities may be those at the end of that frame.
 
 use super::hdf5::{Address, Values, Writer};
 use super::source::{Fields, Found};
@@ -49,6 +49,10 @@ pub(super) struct Memory {
     last: HashMap<&'static str, Kept>,
     bounds: Vec<f64>,
 }
+
+/// Velocities at the end of a step, as the memory calls them.
+const END: &str = "end";
+const VELOCITY_UNIT: &str = "m/s, rad/s";
 
 #[derive(Debug)]
 struct Kept {
@@ -116,6 +120,14 @@ impl Memory {
         self.last.insert(key, Kept { shape: padded, bits, address });
         address
     }
+
+    /// Velocities at the beginning of a step: as a rule those at the end of the one before.
+    fn velocities(&mut self, to: &mut Writer, shape: &[usize; 2], values: Values<'_>) -> Address {
+        match self.last.get(END) {
+            Some(end) if end.shape[..2] == shape[..] && end.bits.are(&values) => end.address,
+            _ => self.dataset(to, "velocities", shape, values, VELOCITY_UNIT),
+        }
+    }
 }
 
 /// Add a frame to a file.
@@ -153,7 +165,7 @@ fn write_bodies(to: &mut Writer, memory: &mut Memory, b: &Bodies<'_>) -> Address
         ("inertia", memory.dataset(to, "inertia", &[n, 3, 3], Values::Doubles(b.inertia), "kg m^2, body axes")),
         ("positions", memory.dataset(to, "positions", &[n, 3], Values::Doubles(b.positions), "m")),
         ("quaternions", memory.dataset(to, "quaternions", &[n, 4], Values::Doubles(b.quaternions), "1 (w, x, y, z)")),
-        ("velocities", memory.dataset(to, "velocities", &[n, 6], Values::Doubles(b.velocities), "m/s, rad/s")),
+        ("velocities", memory.velocities(to, &[n, 6], Values::Doubles(b.velocities))),
         ("forces", memory.dataset(to, "forces", &[n, 6], Values::Doubles(b.forces), "N, N m")),
     ];
     to.group(&links, &[])
@@ -203,7 +215,7 @@ fn write_solution(
     let (bodies, contacts) = (response.velocities.len() / 6, states.len());
     let mut links = vec![
         ("z", memory.dataset(to, "z", &[z.len()], Values::Doubles(z), "N s, N m s; m/s, rad/s")),
-        ("velocities", memory.dataset(to, "end", &[bodies, 6], Values::Doubles(&response.velocities), "m/s, rad/s")),
+        ("velocities", memory.dataset(to, END, &[bodies, 6], Values::Doubles(&response.velocities), VELOCITY_UNIT)),
         ("slide_or_stick", memory.dataset(to, "states", &[contacts], Values::Integers(&states), "")),
         ("iterations", memory.dataset(to, "iterations", &[], Values::Integers(&iterations), "")),
     ];

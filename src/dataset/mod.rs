@@ -1,4 +1,4 @@
-//! Recordings and problem files: HDF5, readable by h5py, MATLAB and `h5ls`; and FCLIB's files.
+//! Recordings and problem files: HDF5, readable by h5py, MATLAB and `h5ls`; FCLIB's files, and Siconos' texts.
 //!
 //! [`Recorder`] writes from inside a game loop, one group per frame or problem, and a killed process leaves a file that
 //! opens. [`Dataset`] reads, and trusts no file: what is corrupt, truncated or hostile is refused with a sentence that
@@ -10,6 +10,7 @@ mod frame;
 mod hdf5;
 mod problem;
 mod recorder;
+mod siconos;
 mod source;
 
 pub use fclib::{Fclib, FclibEquations, FclibMatrix, FclibSolution};
@@ -19,7 +20,7 @@ pub use recorder::{Recorder, RecorderCounts, RecorderOptions, WhenFull};
 
 use crate::error::{Error, Result, Status};
 use crate::multibody::Frame;
-use source::{Fields, Source};
+use source::{Fields, Opened};
 use std::path::Path;
 
 /// The root attribute `schema` of recordings; files of problems only say `mlcp-problems`.
@@ -29,44 +30,58 @@ const VERSION: i32 = 1;
 
 /// An open file of frames and problems.
 pub struct Dataset {
-    source: Source,
+    name: String,
+    /// The root group; none of a text.
+    root: Option<Fields>,
     problems: Vec<(String, Fields)>,
     frames: Vec<(String, Fields)>,
-    /// FCLIB's problem, and the same as ours.
+    /// The one problem of an FCLIB file or of a text, and the same as ours.
     fclib: Option<(Fclib, Recorded)>,
 }
 
 impl Dataset {
     /// Open a file and list what is in it.
     pub fn open(path: &Path) -> Result<Dataset> {
-        let source = Source::open(path)?;
-        let root = source.root();
+        let name = source::short_name(path);
+        let refuse = |what: String| source::refuse(&name, &what);
+        let root = match source::open(path).map_err(refuse)? {
+            Opened::Text(text) => {
+                let says = |what| refuse(format!("read as a friction problem in Siconos' text format, it {what}"));
+                let fclib = siconos::read(&text).map_err(says)?;
+                return Dataset::of_one_problem(name, None, path, fclib);
+            }
+            Opened::Hdf5(root) => root,
+        };
         if fclib::is_fclib(&root) {
-            let fclib = fclib::read(&root).map_err(|e| source.refuse(&e))?;
-            let name = path.file_stem().map_or_else(String::new, |s| s.to_string_lossy().into_owned());
-            let recorded = fclib.to_recorded(&name)?;
-            return Ok(Dataset { source, problems: Vec::new(), frames: Vec::new(), fclib: Some((fclib, recorded)) });
+            let fclib = fclib::read(&root).map_err(refuse)?;
+            return Dataset::of_one_problem(name, Some(root), path, fclib);
         }
-        let version = root.number("version").map_err(|e| source.refuse(&e))?.unwrap_or(1.0);
+        let version = root.number("version").map_err(refuse)?.unwrap_or(1.0);
         if version > f64::from(VERSION) {
             let what = format!("has version {version} of the layout, this library reads up to {VERSION}");
-            return Err(source.refuse(&what));
+            return Err(refuse(what));
         }
         let list = |name: &str| match root.group(name) {
-            Some(group) => group.groups().map(Some).map_err(|e| source.refuse(&format!("/{name} {e}"))),
+            Some(group) => group.groups().map(Some).map_err(|e| refuse(format!("/{name} {e}"))),
             None => Ok(None),
         };
         let (problems, frames) = (list("problems")?, list("frames")?);
         if problems.is_none() && frames.is_none() {
-            return Err(source.refuse("has neither a group /problems nor /frames"));
+            return Err(refuse("has neither a group /problems nor /frames".into()));
         }
         let (problems, frames) = (problems.unwrap_or_default(), frames.unwrap_or_default());
-        Ok(Dataset { source, problems, frames, fclib: None })
+        Ok(Dataset { name, root: Some(root), problems, frames, fclib: None })
+    }
+
+    fn of_one_problem(name: String, root: Option<Fields>, path: &Path, fclib: Fclib) -> Result<Dataset> {
+        let stem = path.file_stem().map_or_else(String::new, |s| s.to_string_lossy().into_owned());
+        let recorded = fclib.to_recorded(&stem)?;
+        Ok(Dataset { name, root, problems: Vec::new(), frames: Vec::new(), fclib: Some((fclib, recorded)) })
     }
 
     /// A text attribute of the file, such as `engine` or `library`.
     pub fn attribute(&self, name: &str) -> Option<String> {
-        self.source.root().text(name).ok().flatten()
+        self.root.as_ref()?.text(name).ok().flatten()
     }
 
     /// Number of problems.
@@ -74,7 +89,7 @@ impl Dataset {
         self.problems.len() + usize::from(self.fclib.is_some())
     }
 
-    /// Name of a problem; they are sorted by name. FCLIB's one problem is named after its file.
+    /// Name of a problem; they are sorted by name. The one problem of an FCLIB file is named after the file.
     pub fn problem_name(&self, index: usize) -> Option<&str> {
         match (&self.fclib, index) {
             (Some((_, recorded)), 0) => Some(&recorded.name),
@@ -82,7 +97,7 @@ impl Dataset {
         }
     }
 
-    /// What an FCLIB file holds.
+    /// What an FCLIB file, or a text of Siconos', holds.
     pub fn fclib(&self) -> Option<&Fclib> {
         self.fclib.as_ref().map(|f| &f.0)
     }
@@ -93,7 +108,7 @@ impl Dataset {
             return Ok(recorded.clone());
         }
         let (name, fields) = self.member("problem", &self.problems, index)?;
-        problem::read(fields, name).map_err(|e| self.source.refuse(&format!("problem {name}: {e}")))
+        problem::read(fields, name).map_err(|e| self.refuse(format!("problem {name}: {e}")))
     }
 
     /// Number of frames.
@@ -104,13 +119,17 @@ impl Dataset {
     /// Read and check a frame; on an error `frame` stays as it was.
     pub fn frame(&self, index: usize, frame: &mut Frame) -> Result<()> {
         let (name, fields) = self.member("frame", &self.frames, index)?;
-        frame::read(fields, frame).map_err(|e| self.source.refuse(&format!("frame {name}: {e}")))
+        frame::read(fields, frame).map_err(|e| self.refuse(format!("frame {name}: {e}")))
     }
 
     /// Read the solution of a frame, if it has one.
     pub fn frame_solution(&self, index: usize) -> Result<Option<FrameSolution>> {
         let (name, fields) = self.member("frame", &self.frames, index)?;
-        frame::read_solution(fields).map_err(|e| self.source.refuse(&format!("frame {name}: {e}")))
+        frame::read_solution(fields).map_err(|e| self.refuse(format!("frame {name}: {e}")))
+    }
+
+    fn refuse(&self, what: String) -> Error {
+        source::refuse(&self.name, &what)
     }
 
     fn member<'a>(&self, what: &str, list: &'a [(String, Fields)], index: usize) -> Result<(&'a str, &'a Fields)> {
@@ -118,7 +137,7 @@ impl Dataset {
             Some((name, fields)) => Ok((name, fields)),
             None => Err(Error::new(
                 Status::InvalidIndex,
-                format_args!("{what} is {index}, {} has {}", self.source.name(), list.len()),
+                format_args!("{what} is {index}, {} has {}", self.name, list.len()),
             )),
         }
     }

@@ -1,8 +1,9 @@
 //! Files that are not trusted: every size is compared with what its neighbours imply and with the length of the file
 //! before anything is read. Nothing here walks a tree, so a group that contains itself does no harm.
 
-use crate::error::{Error, Result, Status};
+use crate::error::{Error, Status};
 use hdf5_pure::{AttrValue, Dataset, File, Group};
+use std::io::Read;
 use std::path::Path;
 
 /// Larger files are refused.
@@ -20,57 +21,49 @@ const MOST_COMPRESSION: u64 = 1032;
 /// The end of a sentence that begins with the file's name.
 pub(super) type Found<T> = std::result::Result<T, String>;
 
-/// An open HDF5 file.
-pub(super) struct Source {
-    file: File,
-    name: String,
-    bytes: u64,
+/// An open file.
+pub(super) enum Opened {
+    /// HDF5: its root group.
+    Hdf5(Fields),
+    /// Numbers as text.
+    Text(String),
 }
 
-impl Source {
-    /// Open a file, if it is one.
-    pub fn open(path: &Path) -> Result<Source> {
-        let name = short_name(path);
-        let fail = |what: String| sentence(&name, &what);
-        let found = std::fs::metadata(path).map_err(|e| fail(format!("cannot be opened: {e}")))?;
-        let bytes = found.len();
-        if !found.is_file() {
-            return Err(fail("is not a file".into()));
-        }
-        if bytes == 0 {
-            return Err(fail("is empty, not an HDF5 file".into()));
-        }
-        if bytes > MOST_FILE_BYTES {
-            return Err(fail(format!("has {bytes} bytes, more than the {MOST_FILE_BYTES} that are read")));
-        }
-        let opened = if bytes > WHOLE_FILE_BYTES { File::open_streaming(path) } else { File::open(path) };
-        let file = opened.map_err(|e| fail(format!("cannot be read as HDF5: {e}")))?;
-        // The reader opens a truncated file and would fail in the middle of it, or not at all.
-        let end = file.superblock().eof_address;
-        if end > bytes {
-            return Err(fail(format!("is truncated: it has {bytes} of its {end} bytes")));
-        }
-        Ok(Source { file, name, bytes })
+/// Open a file, if it is one.
+pub(super) fn open(path: &Path) -> Found<Opened> {
+    let found = std::fs::metadata(path).map_err(|e| format!("cannot be opened: {e}"))?;
+    let bytes = found.len();
+    if !found.is_file() {
+        return Err("is not a file".into());
     }
+    if bytes == 0 {
+        return Err("is empty, not an HDF5 file".into());
+    }
+    if bytes > MOST_FILE_BYTES {
+        return Err(format!("has {bytes} bytes, more than the {MOST_FILE_BYTES} that are read"));
+    }
+    if bytes <= WHOLE_FILE_BYTES && is_text(path) {
+        let text = std::fs::read(path).map_err(|e| format!("cannot be read: {e}"))?;
+        return String::from_utf8(text).map(Opened::Text).map_err(|_| "is neither HDF5 nor a text".into());
+    }
+    let opened = if bytes > WHOLE_FILE_BYTES { File::open_streaming(path) } else { File::open(path) };
+    let file = opened.map_err(|e| format!("cannot be read as HDF5: {e}"))?;
+    // The reader opens a truncated file and would fail in the middle of it, or not at all.
+    let end = file.superblock().eof_address;
+    if end > bytes {
+        return Err(format!("is truncated: it has {bytes} of its {end} bytes"));
+    }
+    Ok(Opened::Hdf5(Fields { group: file.root(), bytes }))
+}
 
-    /// The file's name, for sentences.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// A refusal that names the file.
-    pub fn refuse(&self, what: &str) -> Error {
-        sentence(&self.name, what)
-    }
-
-    /// The root group.
-    pub fn root(&self) -> Fields {
-        Fields { group: self.file.root(), bytes: self.bytes }
-    }
+fn is_text(path: &Path) -> bool {
+    let mut beginning = [0; 64];
+    let read = std::fs::File::open(path).and_then(|mut f| f.read(&mut beginning));
+    read.is_ok_and(|n| beginning[..n].trim_ascii_start().first().is_some_and(u8::is_ascii_digit))
 }
 
 /// The name of a file as far as it fits into a sentence.
-fn short_name(path: &Path) -> String {
+pub(super) fn short_name(path: &Path) -> String {
     const MOST: usize = 60;
     let shown = path.display().to_string();
     let letters = shown.chars().count();
@@ -80,7 +73,8 @@ fn short_name(path: &Path) -> String {
     }
 }
 
-fn sentence(name: &str, what: &str) -> Error {
+/// A refusal that names the file.
+pub(super) fn refuse(name: &str, what: &str) -> Error {
     // Texts from elsewhere may have several lines; a sentence has one.
     let words: Vec<&str> = what.split_whitespace().collect();
     Error::new(Status::File, format_args!("{name}: {}", words.join(" ")))

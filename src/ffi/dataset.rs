@@ -13,8 +13,9 @@ use std::ffi::CString;
 use std::mem::size_of;
 use std::path::Path;
 
-/// An open HDF5 file of frames and problems: a recording, a problem file, or FCLIB's. Files are not trusted: what is
-/// corrupt, truncated or hostile is refused with a sentence, and takes no more memory than its length allows.
+/// An open file of frames and problems: a recording, a problem file or FCLIB's (HDF5), or a friction problem in Siconos'
+/// text format. Files are not trusted: what is corrupt, truncated or hostile is refused with a sentence, and takes no more
+/// memory than its length allows.
 pub struct mlcp_dataset(Handle<DatasetInner>);
 
 struct DatasetInner {

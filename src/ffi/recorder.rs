@@ -1,7 +1,7 @@
 //! `mlcp_recorder`: frames and problems to a file, from inside a game loop.
 
 use super::frame::{formulation, mlcp_frame, read_frame};
-use super::guard::{guard, optional_ref, out, slice, text};
+use super::guard::{guard, optional, optional_ref, out, text};
 use super::handle::{Handle, Shared};
 use super::problem::{mlcp_problem, read};
 use super::types::{check_struct_size, mlcp_report};
@@ -113,10 +113,10 @@ pub unsafe extern "C" fn mlcp_recorder_destroy(recorder: *mut mlcp_recorder) {
 /// Queue a frame, perhaps with a solution.
 ///
 /// formulation, z: how the frame's problem was filled (see mlcp_frame) and its solution; z NULL with length 0: none. The
-/// errors of the solution are computed by the writer. report: the solve's, or NULL. All copied. A full queue drops the
-/// frame and returns MLCP_STATUS_OK, or waits, as the options say; see mlcp_recorder_get_counts. Returns INVALID_SIZE,
-/// INVALID_VALUE, INVALID_STATE (the frame has no step), FILE if the writer failed earlier. Allocates nothing once the
-/// queue's slots have grown to the scene. Since 0.1.
+/// solution of a frame without rows has length 0 and is not NULL. The errors of the solution are computed by the writer.
+/// report: the solve's, or NULL. All copied. A full queue drops the frame and returns MLCP_STATUS_OK, or waits, as the
+/// options say; see mlcp_recorder_get_counts. Returns INVALID_SIZE, INVALID_VALUE, INVALID_STATE (the frame has no step),
+/// FILE if the writer failed earlier. Allocates nothing once the queue's slots have grown to the scene. Since 0.1.
 #[no_mangle]
 pub unsafe extern "C" fn mlcp_recorder_append_frame(
     recorder: *mut mlcp_recorder,
@@ -130,8 +130,9 @@ pub unsafe extern "C" fn mlcp_recorder_append_frame(
         let recorder = read_recorder(recorder)?;
         let frame = read_frame(frame)?;
         let formulation = self::formulation(formulation)?;
-        let z = slice(z, z_len, "z")?;
-        let solution = (!z.is_empty()).then_some((formulation, z));
+        // A frame without rows has a solution without numbers.
+        let z = optional(z, z_len, "z")?.filter(|z| !z.is_empty() || formulation.rows(&frame.frame) == 0);
+        let solution = z.map(|z| (formulation, z));
         recorder.append_frame(&frame.frame, solution, report_from(report)?.as_ref()).map(|_| ())
     })
 }
@@ -154,8 +155,7 @@ pub unsafe extern "C" fn mlcp_recorder_append_problem(
         let recorder = read_recorder(recorder)?;
         let problem = read(problem)?;
         let name = if name.is_null() { "" } else { text(name, "name")? };
-        let x = slice(x, x_len, "x")?;
-        let x = (!x.is_empty()).then_some(x);
+        let x = optional(x, x_len, "x")?.filter(|x| !x.is_empty() || problem.problem.is_empty());
         recorder.append_problem(name, &problem.problem, x, report_from(report)?.as_ref()).map(|_| ())
     })
 }

@@ -6,6 +6,7 @@ mod bricard_motion;
 mod brick_wall;
 mod convergence;
 mod driving;
+mod facets;
 mod forklift;
 mod isolines;
 mod logs;
@@ -33,6 +34,7 @@ const ALL: &[Experiment] = &[
     ("forklift", "a forklift drives a circle with too few pivots (Enzenhöfer et al., §5.3)", driving::run),
     ("spheres", "15 balls in a box: Lemke, and PGS with CFM (Lu et al., section 6.2)", spheres::run),
     ("logs", "40 logs pile up: Lemke, Fischer-Newton, interior point, prox (Lu et al., section 6.3)", logs::run),
+    ("facets", "4 to 64 facets against the exact friction cone (beyond Lu et al.)", facets::run),
     ("bricard", "Bricard's mechanism with redundant constraints (González et al., Fig. 2)", bricard::run),
     (
         "rollover",
