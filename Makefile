@@ -56,7 +56,7 @@ engines: bullet ode ## the examples in Bullet and in ODE
 ode: lib ## the examples in ODE, whose package is installed: tables, and pictures in target/examples
 	@scripts/setup.sh c++ pkg-config ode.pc
 	@mkdir -p $(BIN)
-	for e in wall chain buggy; do \
+	for e in door wall chain buggy; do \
 	    $(CXX) -std=c++11 $(CFLAGS) c_examples/ode_$$e.cpp -o $(BIN)/ode_$$e $(LINK) $$(pkg-config --cflags --libs ode) && \
 	    $(BIN)/ode_$$e $(BIN)/ode_$$e.svg || exit 1; done
 	$(CXX) -std=c++11 $(CFLAGS) -shared -fPIC c_examples/ode_preload.cpp -o $(BIN)/ode_preload.so $(LINK) -ldl

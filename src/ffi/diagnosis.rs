@@ -103,10 +103,10 @@ pub unsafe extern "C" fn mlcp_diagnosis_destroy(diagnosis: *mut mlcp_diagnosis) 
 ///
 /// Rows are compared on one scale, each over the root of its effective mass, so neither units nor the scaling of rows
 /// matter. Earlier rows are kept, later ones that depend on them are redundant: put joints you trust first. Best with
-/// Jacobian rows (0.2 s for 5,000 of them); of a dense or CSR matrix singular values are squared, and closest_kept and
-/// farthest_dropped tell whether the verdict is clear. Compliance of Jacobian rows is left aside.
+/// Jacobian rows (0.2 s for 5,000 of them); a dense or CSR matrix tells distances only to the root of round-off.
+/// closest_kept and farthest_dropped tell whether the verdict is clear. Compliance of Jacobian rows is left aside.
 /// x: NULL with length 0 to look at the bilateral rows; or one impulse per row, to look at the rows active there, lo < x <
-/// hi. tolerance: what may be left of a redundant row, in [0, 1); 0: 1e-6, for matrices 1e-9. diagnosis: receives what is
+/// hi. tolerance: what may be left of a redundant row, in [0, 1); 0: 1e-6. diagnosis: receives what is
 /// asked for later. out_findings: initialised by mlcp_findings_init, or NULL. Returns UNSUPPORTED (A is not symmetric),
 /// INVALID_SIZE, INVALID_VALUE, INVALID_STATE. Allocates. Since 0.1.
 #[no_mangle]

@@ -7,6 +7,7 @@ mod block_pattern;
 mod dense_cholesky;
 mod dense_lu;
 mod growing_cholesky;
+mod row_cholesky;
 mod row_qr;
 mod sparse_lu;
 
@@ -14,6 +15,7 @@ pub use block_cholesky::{Block, BlockCholesky};
 pub use dense_cholesky::DenseCholesky;
 pub use dense_lu::DenseLu;
 pub use growing_cholesky::GrowingCholesky;
+pub use row_cholesky::RowCholesky;
 pub use row_qr::{BlockRow, RowQr, BLOCK};
 pub use sparse_lu::SparseLu;
 

@@ -54,6 +54,7 @@ fn steps_of_ali3p_allocate_nothing() {
     let structure = Structure {
         coordinates: 4,
         constraints: 2,
+        contacts: 0,
         mass: Pattern::diagonal(4),
         stiffness: Pattern::empty(4),
         damping: Pattern::empty(4),
