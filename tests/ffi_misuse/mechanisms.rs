@@ -88,7 +88,8 @@ unsafe extern "C" fn floor(
 fn contacts_through_c() {
     let mood = Box::into_raw(Box::new(Mood { kind: 0, stepper: null_mut(), inner: Ok }));
     let (mut m, mut s) = (model(mood), null_mut());
-    (m.contacts, m.evaluate_contacts) = (1, Some(floor));
+    m.contacts = 1;
+    m.evaluate_contacts = Some(floor);
     unsafe {
         ok(mlcp_ali3p_create(&m, null(), &mut s));
         ok(mlcp_ali3p_set_contact_solver(s, null()));
@@ -316,6 +317,24 @@ fn stepper() -> Vec<Row> {
         ("mlcp_ali3p_project", InvalidValue, &["v overlaps q"], |f| { let out = &mut f.out; with_stepper(0, |s| unsafe { mlcp_ali3p_project(s, 0.0, 1e-9, out.x.as_mut_ptr(), 2, out.x.as_mut_ptr(), 2, &mut out.total) }) }),
     ];
     rows
+}
+
+/// A coordinate with neither mass nor a constraint: no acceleration can be found, and there is still no state.
+#[test]
+fn singular_masses_are_refused() {
+    let mood = Box::into_raw(Box::new(Mood { kind: 0, stepper: null_mut(), inner: Ok }));
+    let (mut m, mut s) = (model(mood), null_mut());
+    let mass = [1.0, 0.0];
+    m.mass.values = mass.as_ptr();
+    unsafe {
+        ok(mlcp_ali3p_create(&m, null(), &mut s));
+        assert_eq!(mlcp_ali3p_set_state(s, 0.0, B.as_ptr(), 2, B.as_ptr(), 2), Singular);
+        let sentence = std::ffi::CStr::from_ptr(mlcp_last_error()).to_str().unwrap();
+        assert!(sentence.contains("singular") && sentence.contains("neither mass nor a constraint"), "{sentence}");
+        assert_eq!(mlcp_ali3p_step(s, 1.0, null_mut()), InvalidState);
+        mlcp_ali3p_destroy(s);
+        drop(Box::from_raw(mood));
+    }
 }
 
 /// A step asked for from inside a step is BUSY, and so is destruction; the step goes on.

@@ -1,7 +1,8 @@
 //! `mlcp-lab paper rollover`: the forklift with fixed and variable steps, penalties that follow or do not.
 
 use super::forklift::{drive, Run, Sample};
-use super::section::{Context, Section};
+use super::rollover_view;
+use super::section::{Context, Figure, Section};
 use crate::plot::Chart;
 use mlcp::mechanism::ali3p::{StepError, StepSettings};
 use std::fmt::Write;
@@ -46,7 +47,7 @@ pub fn run(context: &Context) -> Result<Section, String> {
         cases.retain(|(name, _)| !name.contains("1e-5") && !name.contains("residual"));
     }
     let bar = context.progress((1000.0 * SECONDS) as usize * cases.len());
-    let mut runs: Vec<(&str, Run)> = Vec::new();
+    let mut runs: Vec<(&'static str, Run)> = Vec::new();
     for (k, (name, settings)) in cases.into_iter().enumerate() {
         let done = |t: f64| bar.set_position((1000.0 * (SECONDS * k as f64 + t)) as u64);
         runs.push((name, drive(settings, SECONDS, done).map_err(|e| e.to_string())?));
@@ -101,27 +102,64 @@ fn claims(section: &mut Section, runs: &[(&str, Run)]) {
     }
 }
 
-fn figures(section: &mut Section, runs: &[(&str, Run)]) {
+fn figures(section: &mut Section, runs: &[(&'static str, Run)]) {
     type Value = fn(&Sample) -> (f64, f64);
     let curve = |name: &str, run: &Run, value: Value| (name.to_string(), run.samples.iter().map(value).collect());
-    let compared: Vec<&(&str, Run)> = runs.iter().filter(|(n, _)| *n == "fixed 1 ms" || n.contains("1e-6")).collect();
-    let mut heights = Vec::new();
-    for (name, run) in &compared {
-        heights.push(curve(&format!("rear right, {name}"), run, |s| (s.report.time, s.wheels[0])));
-        heights.push(curve(&format!("front right, {name}"), run, |s| (s.report.time, s.wheels[1])));
-        heights.push(curve(&format!("load, {name}"), run, |s| (s.report.time, s.load)));
-    }
-    let all = |value: Value| runs.iter().map(|(name, run)| curve(name, run, value)).collect();
+    let of = |name: &str| runs.iter().find(|r| r.0 == name);
     let chart =
-        |title, x_title, y_title, log, curves| [Chart { title, x_title, y_title, log, curves, ..Chart::default() }];
+        |title, x_title, y_title, log, curves| Chart { title, x_title, y_title, log, curves, ..Chart::default() };
+    let compared: Vec<&(&'static str, Run)> =
+        ["fixed 1 ms", "variable, positions 1e-6"].iter().filter_map(|n| of(n)).collect();
+    if let Some((_, run)) = compared.last() {
+        section.figures.push(Figure {
+            name: "rollover_poses".to_string(),
+            caption: "Seen from its right and a little from above; a metre between the lines.".to_string(),
+            svg: rollover_view::draw("The forklift at six instants (Fig. 4), variable step", &run.poses),
+        });
+    }
+    let heights = compared.iter().map(|(name, run)| {
+        let curves = vec![
+            curve("rear right wheel", run, |s| (s.report.time, s.wheels[0])),
+            curve("front right wheel", run, |s| (s.report.time, s.wheels[1])),
+            curve("load's lowest corner", run, |s| (s.report.time, s.load)),
+            curve("steering [rad]", run, |s| (s.report.time, s.steering.to_radians())),
+        ];
+        chart(name, "t [s]", "z [m]", false, curves)
+    });
+    section.figure(
+        "rollover_heights",
+        "Heights and steering (Fig. 5)",
+        "Centres of the right wheels, the load, the steering angle of the middle of the rear axle.",
+        &heights.collect::<Vec<_>>(),
+    );
     let path: Vec<_> = compared.iter().map(|(n, r)| curve(n, r, |s| (s.position.x, s.position.y))).collect();
-    let steps = all(|s| (s.report.time, s.report.h));
-    let heights = chart("heights", "t [s]", "z [m]", false, heights);
-    section.figure("rollover_heights", "Heights (Fig. 5)", "Right wheels and load.", &heights);
-    let path = chart("path", "x [m]", "y [m]", false, path);
-    section.figure("rollover_path", "Path of the front axle (Fig. 6)", "Seen from above.", &path);
-    let steps = chart("step", "t [s]", "h [s]", true, steps);
-    section.figure("rollover_steps", "Steps (Fig. 7)", "Lengths of the steps taken.", &steps);
+    let path = [chart("path", "x [m]", "y [m]", false, path)];
+    section.figure(
+        "rollover_path",
+        "Path of the front axle (Fig. 6)",
+        "Seen from above; both runs fall together.",
+        &path,
+    );
+    let panels = [
+        ("by change of positions", "variable, positions"),
+        ("by residual", "variable, residual"),
+        ("fixed steps, frozen penalty", ""),
+    ];
+    let steps = panels.iter().map(|&(title, of)| {
+        let listed = runs.iter().filter(|(n, _)| match of {
+            "" => n.contains("fixed") || n.contains("frozen"),
+            _ => n.starts_with(of),
+        });
+        chart(
+            title,
+            "t [s]",
+            "h [s]",
+            true,
+            listed.map(|(n, r)| curve(n, r, |s| (s.report.time, s.report.h))).collect(),
+        )
+    });
+    let steps: Vec<Chart> = steps.filter(|c: &Chart| !c.curves.is_empty()).collect();
+    section.figure("rollover_steps", "Steps (Fig. 7)", "Lengths of the steps taken; runs that fail end early.", &steps);
 }
 
 #[cfg(test)]
