@@ -145,21 +145,24 @@ fn figures(section: &mut Section, runs: &[(&'static str, Run)]) {
         ("by residual", "variable, residual"),
         ("fixed steps, frozen penalty", ""),
     ];
+    let base = settings();
     let steps = panels.iter().map(|&(title, of)| {
         let listed = runs.iter().filter(|(n, _)| match of {
             "" => n.contains("fixed") || n.contains("frozen"),
             _ => n.starts_with(of),
         });
-        chart(
-            title,
-            "t [s]",
-            "h [s]",
-            true,
-            listed.map(|(n, r)| curve(n, r, |s| (s.report.time, s.report.h))).collect(),
-        )
+        let curves = listed.map(|(n, r)| curve(n, r, |s| (s.report.time, s.report.h))).collect();
+        // The bounds of a variable step.
+        let backdrop = [base.h_min, base.h_max].map(|h| vec![(0.0, h), (SECONDS, h)]).to_vec();
+        Chart { backdrop, ..chart(title, "t [s]", "h [s]", true, curves) }
     });
     let steps: Vec<Chart> = steps.filter(|c: &Chart| !c.curves.is_empty()).collect();
-    section.figure("rollover_steps", "Steps (Fig. 7)", "Lengths of the steps taken; runs that fail end early.", &steps);
+    section.figure(
+        "rollover_steps",
+        "Steps (Fig. 7)",
+        "Lengths of the steps taken, thin lines the bounds; runs that fail end early.",
+        &steps,
+    );
 }
 
 #[cfg(test)]

@@ -5,9 +5,9 @@ use crate::natural::{at, Bodies, Point, Vector};
 use std::fmt::Write;
 
 /// Metres of ground that a picture shows, and points per metre.
-const WIDTH: f64 = 6.4;
+const WIDTH: f64 = 7.2;
 const HEIGHT: f64 = 5.2;
-const SCALE: f64 = 46.0;
+const SCALE: f64 = 42.0;
 /// Pictures in a row.
 const COLUMNS: usize = 3;
 /// Direction of sight: turned about the vertical, then down, in radians.
@@ -99,13 +99,15 @@ fn picture(out: &mut String, q: &[f64], left: f64, top: f64) {
     let centre = project(ground);
     let place = |p: Vector| {
         let (x, y, _) = project(p);
-        (left + SCALE * (x - centre.0 + 0.5 * WIDTH - 0.3), top + SCALE * (HEIGHT - 1.1 - (y - centre.1)))
+        (left + SCALE * (x - centre.0 + 0.5 * WIDTH - 0.6), top + SCALE * (HEIGHT - 1.1 - (y - centre.1)))
     };
     // A metre grid of pavement, fixed to the world.
     let _ = writeln!(out, "<g stroke=\"#ddd\" stroke-width=\"1\">");
-    for k in -3..=3 {
+    for k in -2..=3 {
         let on = |a: f64, b: f64| place(Vector::new(ground.x.round() + a, ground.y.round() + b, 0.0));
-        for (from, to) in [(on(k as f64, -3.0), on(k as f64, 3.0)), (on(-3.0, k as f64), on(3.0, k as f64))] {
+        for (from, to) in
+            [(on(k as f64, -2.0), on(k as f64, 2.0)), (on(-2.0, k.min(2) as f64), on(3.0, k.min(2) as f64))]
+        {
             let _ = writeln!(
                 out,
                 "<line x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\"/>",

@@ -85,8 +85,9 @@ pub(super) struct Contacts {
     pub impulses: Vec<f64>,
     /// Energy error of the last step's solve, J.
     pub error: f64,
-    /// Velocities without contact forces.
+    /// Velocities without contact forces, and a change of positions in the making.
     pub free: Vec<f64>,
+    pub change: Vec<f64>,
     engine: Engine,
     problem: Problem,
     listed: Vec<Row>,
@@ -109,6 +110,7 @@ impl Contacts {
             impulses: vec![0.0; 3 * contacts],
             error: 0.0,
             free: vec![0.0; coordinates],
+            change: vec![0.0; coordinates],
             engine: Engine::new(default_solver())?,
             problem: Problem::new(),
             listed: Vec::new(),

@@ -90,41 +90,55 @@ impl Stepper {
     /// Move positions the least way (as masses measure it) to where Φ = 0 and no gap is negative; at first to where those
     /// that push are closed, or bodies would come to rest a little above the floor.
     fn separate(&mut self, model: &mut dyn Model, c: &mut Contacts, next: &mut State, weight: f64) -> Result<()> {
+        let mut phi = std::mem::take(&mut self.rows);
+        let mut change = std::mem::take(&mut c.change);
+        let mut done = Ok(false);
+        for round in 0..=ROUNDS {
+            done = self.approach(model, c, next, weight, round, (&mut phi, &mut change));
+            if !matches!(done, Ok(false)) {
+                break;
+            }
+        }
+        (self.rows, c.change) = (phi, change);
+        done.map(|_| ())
+    }
+
+    /// One round; true: positions are where they should be, or it is the last and they stay where they are.
+    fn approach(
+        &mut self,
+        model: &mut dyn Model,
+        c: &mut Contacts,
+        next: &mut State,
+        weight: f64,
+        round: usize,
+        (phi, change): (&mut [f64], &mut [f64]),
+    ) -> Result<bool> {
+        self.factor_masses(model, next, weight)?;
+        phi.fill(0.0);
+        model.constraints(next.t, &next.q, phi)?;
+        check_finite("constraints", phi)?;
+        self.phi.copy_from_slice(phi);
+        evaluate(model, c, next)?;
         let wanted = self.settings.constraint_tolerance;
         let tolerance = if wanted > 0.0 { wanted } else { TOLERANCE };
-        let mut phi = std::mem::take(&mut self.rows);
-        let mut change = vec![0.0; next.q.len()];
-        let mut rounds = || -> Result<()> {
-            for round in 0.. {
-                self.factor_masses(model, next, weight)?;
-                phi.fill(0.0);
-                model.constraints(next.t, &next.q, &mut phi)?;
-                check_finite("constraints", &phi)?;
-                self.phi.copy_from_slice(&phi);
-                evaluate(model, c, next)?;
-                let deepest = c.rows.gap.iter().fold(0.0f64, |least, g| least.min(*g));
-                let reached = largest(&phi) <= tolerance && deepest >= -tolerance;
-                if round == ROUNDS || (round > 0 && reached) {
-                    break;
-                }
-                change.fill(0.0);
-                self.project_onto(weight, &mut change, &mut phi);
-                c.clear();
-                for contact in 0..c.rows.gap.len() {
-                    let pushes = round == 0 && c.impulses[3 * contact] > 0.0;
-                    if pushes || c.rows.gap[contact] < tolerance {
-                        self.list(c, Row { contact, direction: 0 }, weight);
-                    }
-                }
-                c.solve_gaps(&mut change, round == 0)?;
-                next.q.iter_mut().zip(&change).for_each(|(q, d)| *q += d);
-                check_finite("q", &next.q)?;
+        let deepest = c.rows.gap.iter().fold(0.0f64, |least, g| least.min(*g));
+        let reached = largest(phi) <= tolerance && deepest >= -tolerance;
+        if round == ROUNDS || (round > 0 && reached) {
+            return Ok(true);
+        }
+        change.fill(0.0);
+        self.project_onto(weight, change, phi);
+        c.clear();
+        for contact in 0..c.rows.gap.len() {
+            let pushes = round == 0 && c.impulses[3 * contact] > 0.0;
+            if pushes || c.rows.gap[contact] < tolerance {
+                self.list(c, Row { contact, direction: 0 }, weight);
             }
-            Ok(())
-        };
-        let done = rounds();
-        self.rows = phi;
-        done
+        }
+        c.solve_gaps(change, round == 0)?;
+        next.q.iter_mut().zip(change.iter()).for_each(|(q, d)| *q += d);
+        check_finite("q", &next.q)?;
+        Ok(false)
     }
 
     /// The motion that a force on the coordinates causes within the constraints, per unit of impulse.
