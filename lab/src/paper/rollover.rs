@@ -18,8 +18,6 @@ pub fn settings() -> StepSettings {
         h_max: 2e-2,
         tolerance: 1e-5,
         constraint_tolerance: 1e-5,
-        penalty: 1e3,
-        max_iterations: 10,
         ..StepSettings::default()
     }
 }
@@ -55,9 +53,10 @@ pub fn run(context: &Context) -> Result<Section, String> {
     bar.finish_and_clear();
     let mut section = Section::new(
         "A forklift rolls over",
-        "Dopico et al., Figs. 5-7",
+        "Dopico et al., Figs. 4-7",
         "Ten bodies in natural coordinates with redundant constraints, tyres, a load at 3.2 m, full lock at 10 km/h \
-         backwards, stepped by ALI3-P. Sizes and masses are ours; the paper gives the bodies but not their numbers.",
+         backwards, stepped by ALI3-P. Sizes, masses, lock and friction are ours; the paper gives the bodies but not \
+         their numbers.",
     );
     claims(&mut section, &runs);
     let mut csv = String::from(
@@ -80,7 +79,7 @@ pub fn run(context: &Context) -> Result<Section, String> {
 
 fn claims(section: &mut Section, runs: &[(&str, Run)]) {
     let statements = [
-        ("fixed 10 ms", "a fixed step of 10 ms fails early", false),
+        ("fixed 10 ms", "a fixed step of 10 ms fails (there very soon, here as the load hits the ground)", false),
         ("fixed 1 ms", "a fixed step of 1 ms completes, slowly", true),
         ("variable, penalty frozen", "a variable step without the penalty's update fails", false),
         ("variable, positions 1e-6", "with it the run completes, h within 1e-4 ... 2e-2 s", true),
@@ -137,7 +136,7 @@ fn figures(section: &mut Section, runs: &[(&'static str, Run)]) {
     section.figure(
         "rollover_path",
         "Path of the front axle (Fig. 6)",
-        "Seen from above; both runs fall together.",
+        "Seen from above; after the fall the runs part by centimetres.",
         &path,
     );
     let panels = [
@@ -169,17 +168,19 @@ fn figures(section: &mut Section, runs: &[(&'static str, Run)]) {
 mod tests {
     use super::*;
 
+    use super::super::forklift::SNAPSHOTS;
+
     fn of(name: &str) -> Run {
         let (_, settings) = cases().into_iter().find(|c| c.0 == name).expect("a case");
         drive(settings, SECONDS, |_| {}).expect("no misuse")
     }
 
-    /// The four statements of the paper: fixed 10 ms fails early, fixed 1 ms works, a variable step fails without the
+    /// The four statements of the paper: fixed 10 ms fails, fixed 1 ms works, a variable step fails without the
     /// penalty's update and completes with it, within its bounds and with less than a third of the steps.
     #[test]
     fn the_papers_statements_hold() {
         let coarse = of("fixed 10 ms");
-        assert!(!coarse.completed && coarse.samples.last().is_none_or(|s| s.report.time < 1.0));
+        assert!(!coarse.completed);
         let fine = of("fixed 1 ms");
         assert!(fine.completed && fine.samples.len() == 6000);
         let frozen = of("variable, penalty frozen");
@@ -189,11 +190,13 @@ mod tests {
         let last = variable.samples.len() - 1;
         assert!(variable.samples[..last].iter().all(|s| (0.99e-4..=2.01e-2).contains(&s.report.h)));
         assert!(variable.samples.iter().all(|s| s.report.position_violation <= 1e-5));
-        // It does go over: the rear wheel rises by more than a metre, and the load ends on the ground.
+        // It does go over: the right front wheel rises, the load hits the ground, the chassis ends on its left side.
         for run in [&fine, &variable] {
             let end = run.samples.last().expect("steps");
             assert!(end.load < 0.05, "{end:?}");
-            assert!(end.wheels[0] > 1.2, "{end:?}");
+            assert!(end.wheels[1] > 0.8, "{end:?}");
+            let up = run.poses.last().expect("poses").1[11];
+            assert!(run.poses.len() == SNAPSHOTS.len() && up.abs() < 0.3, "{up}");
         }
     }
 }
