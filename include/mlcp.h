@@ -550,7 +550,7 @@ typedef struct {
     double closest_kept;
     // The most that was left of a redundant row, no unit.
     double farthest_dropped;
-    // Condition of the kept rows' A scaled to unit diagonal; beyond 80 rows an estimate from below.
+    // Condition of the kept rows' A scaled to unit diagonal; beyond 80 rows a sharp estimate from below.
     double condition;
     // Energy of the part of b that no motion of the bodies can undo, in joules.
     double contradiction;
@@ -949,7 +949,7 @@ void mlcp_diagnosis_destroy(mlcp_diagnosis *diagnosis);
 //
 // Rows are compared on one scale, each over the root of its effective mass, so neither units nor the scaling of rows
 // matter. Earlier rows are kept, later ones that depend on them are redundant: put joints you trust first. Best with
-// Jacobian rows (0.2 s for 5,000 of them); a dense or CSR matrix tells distances only to the root of round-off.
+// Jacobian rows (less than a second for 5,000 of them); a dense or CSR matrix tells distances only to the root of round-off.
 // closest_kept and farthest_dropped tell whether the verdict is clear. Compliance of Jacobian rows is left aside.
 // x: NULL with length 0 to look at the bilateral rows; or one impulse per row, to look at the rows active there, lo < x <
 // hi. tolerance: what may be left of a redundant row, in [0, 1); 0: 1e-6. diagnosis: receives what is

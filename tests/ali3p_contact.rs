@@ -6,13 +6,16 @@ use mlcp::{Result, Settings, SolverKind, Status};
 
 const G: f64 = 9.81;
 
+/// Writes the contacts at a position.
+type Touch = fn(&[f64], &mut ContactRows);
+
 /// A body above the floor z = 0 (or y = 0 in the plane): unit coordinates with masses, gravity on one of them, contacts by
 /// a function, and at most one constraint, a bar from the origin.
 struct Scene {
     mass: Vec<f64>,
     up: usize,
     contacts: usize,
-    touch: fn(&[f64], &mut ContactRows),
+    touch: Touch,
     bar: Option<f64>,
 }
 
@@ -201,7 +204,7 @@ fn contacts_told_wrongly_change_nothing() {
     let mut stepper = Stepper::new(scene.structure(), settings(1e-3)).unwrap();
     stepper.set_state(&mut scene, 0.0, &[0.0, 0.0, 0.1], &[0.0; 3]).unwrap();
     let before = format!("{:?}", stepper.state());
-    let wrong: [(fn(&[f64], &mut ContactRows), &str); 4] = [
+    let wrong: [(Touch, &str); 4] = [
         (|_, out| out.gap[0] = f64::NAN, "gap[0] is NaN"),
         (|_, out| out.normal[1] = f64::NAN, "contact normals[1] is NaN"),
         (|_, out| out.tangent[5] = f64::INFINITY, "contact tangents[5] is inf"),

@@ -139,7 +139,7 @@ impl Contacts {
     /// answer without constraints. A tangent goes with its normal. False: the row cannot move and is left out.
     pub fn push(&mut self, row: Row, mobility: f64, respond: impl FnOnce(&[f64], &mut [f64]) -> bool) -> bool {
         let n = self.free.len();
-        if row.direction > 0 && !self.listed.iter().any(|r| *r == Row { direction: 0, ..row }) {
+        if row.direction > 0 && !self.listed.contains(&Row { direction: 0, ..row }) {
             return false;
         }
         let at = self.response.len();
@@ -213,8 +213,8 @@ impl Contacts {
     /// Bounds, cones where both tangents are there, friction of one row where only one is.
     fn set_friction(&mut self, holds: impl Fn(usize) -> bool) -> Result<()> {
         let [lo, hi] = &mut self.bounds;
-        (lo.clear(), hi.clear(), self.friction.clear(), self.normal_of.clear());
-        (self.cones.clear(), self.cone_friction.clear());
+        [&mut *lo, &mut *hi, &mut self.friction, &mut self.cone_friction].into_iter().for_each(Vec::clear);
+        [&mut self.normal_of, &mut self.cones].into_iter().for_each(Vec::clear);
         let mut normal = 0;
         for (i, row) in self.listed.iter().enumerate() {
             let mu = self.rows.friction[row.contact];
