@@ -20,7 +20,7 @@ demo: examples ## build the library and the C examples, then run the first two
 	@$(BIN)/01_rod
 	@echo; echo "== 02_game_loop: 600 steps at 60 Hz =="
 	@$(BIN)/02_game_loop
-	@echo; echo "The other examples are built: $(BIN)/03_callback, 04_measure_your_solver, 05_cpp, 06_cones, 07_record, 08_replay, fourbar, pendulum_ali3p."
+	@echo; echo "The other examples are built: $(BIN)/03_callback, 04_measure_your_solver, 05_cpp, 06_cones, 07_record, 08_replay, fourbar, pendulum_ali3p, puck_ali3p."
 
 test: ## everything: set-up, unit, property, corpus and misuse tests, C examples with gcc and clang, valgrind
 	@scripts/setup.sh cargo gcc g++ clang valgrind nm pkg-config cmake dpkg-buildpackage dh bullet.pc ode.pc h5dump
@@ -50,6 +50,7 @@ examples: lib ## the C and C++ examples
 	$(CC)  -std=c99   $(CFLAGS) $(STRICT) c_examples/04_measure_your_solver.c -o $(BIN)/04_measure_your_solver -Iinclude -lm
 	$(CC)  -std=c99   $(CFLAGS) $(STRICT) c_examples/fourbar.c                -o $(BIN)/fourbar                $(LINK)
 	$(CC)  -std=c99   $(CFLAGS) $(STRICT) c_examples/pendulum_ali3p.c         -o $(BIN)/pendulum_ali3p         $(LINK)
+	$(CC)  -std=c99   $(CFLAGS) $(STRICT) c_examples/puck_ali3p.c             -o $(BIN)/puck_ali3p             $(LINK)
 	$(CXX) -std=c++17 $(CFLAGS) $(STRICT) c_examples/05_cpp.cpp               -o $(BIN)/05_cpp                 $(LINK)
 	$(CC)  -std=c99   $(CFLAGS) $(STRICT) c_examples/06_cones.c               -o $(BIN)/06_cones               $(LINK)
 	$(CC)  -std=c99   $(CFLAGS) $(STRICT) c_examples/07_record.c              -o $(BIN)/07_record              $(LINK)
@@ -61,7 +62,7 @@ engines: bullet ode ## the examples in Bullet and in ODE
 ode: lib ## the examples in ODE, whose package is installed: tables, and pictures in target/examples
 	@scripts/setup.sh c++ pkg-config ode.pc
 	@mkdir -p $(BIN)
-	for e in wall chain buggy; do \
+	for e in door wall chain buggy; do \
 	    $(CXX) -std=c++11 $(CFLAGS) c_examples/ode_$$e.cpp -o $(BIN)/ode_$$e $(LINK) $$(pkg-config --cflags --libs ode) && \
 	    $(BIN)/ode_$$e $(BIN)/ode_$$e.svg || exit 1; done
 	$(CXX) -std=c++11 $(CFLAGS) -shared -fPIC c_examples/ode_preload.cpp -o $(BIN)/ode_preload.so $(LINK) -ldl

@@ -328,6 +328,22 @@ typedef struct {
     mlcp_evaluate evaluate;
 } mlcp_model_vector;
 
+// Evaluates the contacts of a model at time t (s) and positions q. Non-zero: give up this step, as for mlcp_evaluate.
+//
+// out_gap: one distance per contact, m, closed at <= 0; comes as infinity, out of reach. out_normal: per contact the gap's
+// derivative, one number per coordinate. out_tangent: per contact two such rows, at right angles and equally scaled, that
+// give the sliding velocity; both or one may stay zero. out_friction: one coefficient per contact. Rows and coefficients
+// come as zeros.
+typedef int32_t (*mlcp_evaluate_contacts)(double t,
+                                          const double *q,
+                                          double *out_gap,
+                                          double *out_normal,
+                                          double *out_tangent,
+                                          double *out_friction,
+                                          size_t contacts,
+                                          size_t coordinates,
+                                          void *user_data);
+
 // A mechanism in dependent coordinates: M q'' + Phi_q^T lambda = Q, Phi(q, t) = 0; Phi may be redundant.
 typedef struct {
     // Size of this struct in bytes, set by mlcp_ali3p_model_init.
@@ -356,6 +372,10 @@ typedef struct {
     mlcp_model_vector constraint_acceleration;
     // Potential energy, J, one number, for the report only; may be left zero.
     mlcp_model_vector potential;
+    // Contacts that may close, solved as an MLCP at the end of each step; 0: none, or all of them forces in Q.
+    size_t contacts;
+    // Writes them; NULL if there are none.
+    mlcp_evaluate_contacts evaluate_contacts;
 } mlcp_ali3p_model;
 
 // How to step. Fill it with mlcp_ali3p_settings_init, then change what you like.
@@ -395,6 +415,41 @@ typedef struct {
     double growth;
 } mlcp_ali3p_settings;
 
+// What to do in a solve. Fill it with mlcp_settings_init, then change what you like.
+typedef struct {
+    // Size of this struct in bytes, set by mlcp_settings_init.
+    size_t struct_size;
+    // Which solver: an mlcp_solver_kind. Default MLCP_SOLVER_KIND_AUTO.
+    int32_t solver;
+    // Which iterate to return: the best under this mlcp_measure (default MLCP_MEASURE_ENERGY), or MLCP_CHOICE_LAST.
+    int32_t choice;
+    // Iteration budget, of all solvers together. 0: each solver's default (200 block pivots, 1000 sweeps).
+    int32_t max_iterations;
+    // Sweeps between exact error measurements. 0: the solver's default, such as 32. Pivots and Newton steps are measured always.
+    int32_t check_interval;
+    // Measurements without progress after which the solve counts as stalled. 0: the solver's default.
+    int32_t stall_window;
+    // Iteration records kept for mlcp_solver_get_history; longer runs are thinned evenly. 0: none. Default 128.
+    int32_t history_capacity;
+    // Wall-clock budget in seconds, also checked inside long factorisations. 0: no limit.
+    double time_limit;
+    // Converged when the energy error is at most this, in joules. Default 1e-18. 0: only the relative test counts.
+    double energy_tolerance;
+    // Converged when the energy error is at most this fraction of that at x = clamp(0). Default 1e-10. 0: only the
+    // absolute test counts.
+    double relative_tolerance;
+    // For problems with a row that has no energy (a_ii <= 0): converged when the natural residual is at most this.
+    // Default 1e-10.
+    double residual_tolerance;
+    // Fraction by which the energy error must fall within stall_window measurements. Default 0.01.
+    double stall_decrease;
+    // Relaxation of the sweeps, in (0, 2). Default 1; above 1 over-relaxes (projected SOR).
+    double relaxation;
+    // Threads on which MLCP_SOLVER_KIND_AUTO solves islands side by side, the caller's among them. 0 or 1: that alone.
+    // The answer has the same bits for any number, unless time is limited. See mlcp_solver_set_executor.
+    int32_t threads;
+} mlcp_settings;
+
 // What a step did.
 typedef struct {
     // Size of this struct in bytes, set by mlcp_ali3p_report_init.
@@ -427,6 +482,12 @@ typedef struct {
     double kinetic_energy;
     // As the model says, J.
     double potential_energy;
+    // Contacts that were closed.
+    size_t contacts;
+    // Energy error of their solve, J.
+    double contact_error;
+    // Deepest penetration left, m.
+    double penetration;
 } mlcp_ali3p_report;
 
 // The errors of a frame's solution (Lu et al. 2013, section 5).
@@ -499,7 +560,7 @@ typedef struct {
     double closest_kept;
     // The most that was left of a redundant row, no unit.
     double farthest_dropped;
-    // Condition of the kept rows' A scaled to unit diagonal; beyond 80 rows an estimate from below.
+    // Condition of the kept rows' A scaled to unit diagonal; beyond 80 rows a sharp estimate from below.
     double condition;
     // Energy of the part of b that no motion of the bodies can undo, in joules.
     double contradiction;
@@ -660,41 +721,6 @@ typedef struct {
     uint64_t bytes;
 } mlcp_recorder_counts;
 
-// What to do in a solve. Fill it with mlcp_settings_init, then change what you like.
-typedef struct {
-    // Size of this struct in bytes, set by mlcp_settings_init.
-    size_t struct_size;
-    // Which solver: an mlcp_solver_kind. Default MLCP_SOLVER_KIND_AUTO.
-    int32_t solver;
-    // Which iterate to return: the best under this mlcp_measure (default MLCP_MEASURE_ENERGY), or MLCP_CHOICE_LAST.
-    int32_t choice;
-    // Iteration budget, of all solvers together. 0: each solver's default (200 block pivots, 1000 sweeps).
-    int32_t max_iterations;
-    // Sweeps between exact error measurements. 0: the solver's default, such as 32. Pivots and Newton steps are measured always.
-    int32_t check_interval;
-    // Measurements without progress after which the solve counts as stalled. 0: the solver's default.
-    int32_t stall_window;
-    // Iteration records kept for mlcp_solver_get_history; longer runs are thinned evenly. 0: none. Default 128.
-    int32_t history_capacity;
-    // Wall-clock budget in seconds, also checked inside long factorisations. 0: no limit.
-    double time_limit;
-    // Converged when the energy error is at most this, in joules. Default 1e-18. 0: only the relative test counts.
-    double energy_tolerance;
-    // Converged when the energy error is at most this fraction of that at x = clamp(0). Default 1e-10. 0: only the
-    // absolute test counts.
-    double relative_tolerance;
-    // For problems with a row that has no energy (a_ii <= 0): converged when the natural residual is at most this.
-    // Default 1e-10.
-    double residual_tolerance;
-    // Fraction by which the energy error must fall within stall_window measurements. Default 0.01.
-    double stall_decrease;
-    // Relaxation of the sweeps, in (0, 2). Default 1; above 1 over-relaxes (projected SOR).
-    double relaxation;
-    // Threads on which MLCP_SOLVER_KIND_AUTO solves islands side by side, the caller's among them. 0 or 1: that alone.
-    // The answer has the same bits for any number, unless time is limited. See mlcp_solver_set_executor.
-    int32_t threads;
-} mlcp_settings;
-
 // One iteration, as a callback and mlcp_solver_get_history see it.
 typedef struct {
     // Size of this struct in bytes.
@@ -788,6 +814,18 @@ mlcp_status mlcp_ali3p_set_settings(mlcp_ali3p *stepper, const mlcp_ali3p_settin
 mlcp_status mlcp_ali3p_set_penalties(mlcp_ali3p *stepper,
                                      const double *penalties,
                                      size_t penalties_len);
+
+// Choose how the contacts' problem is solved in each step.
+//
+// settings: NULL for the default, to round-off; or initialised by mlcp_settings_init. Returns INVALID_STATE if the model has no
+// contacts, INVALID_SIZE, INVALID_VALUE naming the field; the old ones then stay. Since 0.1.
+mlcp_status mlcp_ali3p_set_contact_solver(mlcp_ali3p *stepper,
+                                          const mlcp_settings *settings);
+
+// The contact impulses of the last step, N s: normal and two tangents per contact; 0 where it was open.
+//
+// out_impulses: three per contact. Returns INVALID_SIZE. Since 0.1.
+mlcp_status mlcp_ali3p_get_contact_impulses(const mlcp_ali3p *stepper, double *out_impulses, size_t out_impulses_len);
 
 // Begin at a time with positions and velocities that satisfy the constraints (mlcp_ali3p_project makes such); finds the
 // accelerations and multipliers that go with them.
@@ -930,10 +968,10 @@ void mlcp_diagnosis_destroy(mlcp_diagnosis *diagnosis);
 //
 // Rows are compared on one scale, each over the root of its effective mass, so neither units nor the scaling of rows
 // matter. Earlier rows are kept, later ones that depend on them are redundant: put joints you trust first. Best with
-// Jacobian rows (0.2 s for 5,000 of them); of a dense or CSR matrix singular values are squared, and closest_kept and
-// farthest_dropped tell whether the verdict is clear. Compliance of Jacobian rows is left aside.
+// Jacobian rows (less than a second for 5,000 of them); a dense or CSR matrix tells distances only to the root of round-off.
+// closest_kept and farthest_dropped tell whether the verdict is clear. Compliance of Jacobian rows is left aside.
 // x: NULL with length 0 to look at the bilateral rows; or one impulse per row, to look at the rows active there, lo < x <
-// hi. tolerance: what may be left of a redundant row, in [0, 1); 0: 1e-6, for matrices 1e-9. diagnosis: receives what is
+// hi. tolerance: what may be left of a redundant row, in [0, 1); 0: 1e-6. diagnosis: receives what is
 // asked for later. out_findings: initialised by mlcp_findings_init, or NULL. Returns UNSUPPORTED (A is not symmetric),
 // INVALID_SIZE, INVALID_VALUE, INVALID_STATE. Allocates. Since 0.1.
 mlcp_status mlcp_problem_diagnose(const mlcp_problem *problem,

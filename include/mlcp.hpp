@@ -703,6 +703,14 @@ public:
     {
         return detail::check(mlcp_ali3p_set_penalties(get(), penalties.data(), penalties.size()));
     }
+    Result set_contact_solver(const mlcp_settings &settings)
+    {
+        return detail::check(mlcp_ali3p_set_contact_solver(get(), &settings));
+    }
+    Result get_contact_impulses(Out out_impulses) const
+    {
+        return detail::check(mlcp_ali3p_get_contact_impulses(get(), out_impulses.data(), out_impulses.size()));
+    }
     Result set_state(double t, In q, In v)
     {
         return detail::check(mlcp_ali3p_set_state(get(), t, q.data(), q.size(), v.data(), v.size()));

@@ -10,6 +10,8 @@
  * impulse), solves them together and writes velocities and impulses back. No matrix is formed, so it is the one for scenes
  * of any size. MlcpSolver is the dense hook behind btMLCPSolver and btMultiBodyMLCPConstraintSolver.
  *
+ * diagnose(world, dt) names the joints that are too many, and the joints they depend on.
+ *
  * With Options::measure_only Bullet's own solver solves and libmlcp tells its error in joules on the same rows;
  * SolverOver<btMLCPSolver> does so for btDantzigSolver and its kin.
  *
@@ -22,8 +24,10 @@
 #define MLCP_BULLET_HPP
 
 #include "mlcp.h"
+#include "mlcp_joints.hpp"
 
 #include <BulletDynamics/ConstraintSolver/btSequentialImpulseConstraintSolver.h>
+#include <BulletDynamics/Dynamics/btDynamicsWorld.h>
 #include <BulletDynamics/Dynamics/btRigidBody.h>
 #include <BulletDynamics/MLCPSolvers/btMLCPSolverInterface.h>
 #include <BulletCollision/NarrowPhaseCollision/btPersistentManifold.h>
@@ -117,6 +121,9 @@ struct Report {
     double seconds() const { return gather_seconds + solve_seconds + write_seconds; }
     const char *outcome_name() const { return mlcp_outcome_name(outcome); }
 };
+
+/// Which joints of a world are too many: see mlcp_joints.hpp. An index is that of world.getConstraint.
+typedef JointDiagnosis<const btTypedConstraint *, const btRigidBody *> Diagnosis;
 
 } // namespace bullet
 } // namespace mlcp
@@ -436,6 +443,16 @@ private:
         core_.report.write_seconds += detail::now() - start;
     }
 };
+
+/// Diagnose the joints of a world as a step of dt seconds would see them. Nothing moves and nothing is changed, whatever
+/// solver the world has. Allocates: once after building a scene, not in every step.
+inline Diagnosis diagnose(btDynamicsWorld &world, double dt)
+{
+    Diagnosis found;
+    detail::JointReader reader;
+    reader.read(world, dt, found);
+    return found;
+}
 
 /// Use it where you use btSequentialImpulseConstraintSolver.
 typedef SolverOver<btSequentialImpulseConstraintSolver> ConstraintSolver;

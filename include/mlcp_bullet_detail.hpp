@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <vector>
 
 namespace mlcp {
 namespace bullet {
@@ -312,6 +313,13 @@ public:
     double *row_errors() { return row_errors_.data(); }
     double *scratch() { return scratch_.data(); }
 
+    /// The joint that row i belongs to, null for a contact, and which of its rows it is.
+    const btTypedConstraint *joint(std::size_t i) const
+    {
+        return row_[i].kind == RowKind::joint ? static_cast<const btTypedConstraint *>(row_[i].owner) : nullptr;
+    }
+    int ordinal(std::size_t i) const { return row_[i].ordinal; }
+
     void begin_step() { cache_.begin_step(); }
     void forget() { cache_.clear(); }
 
@@ -561,6 +569,12 @@ private:
         mu_[n_ - 1] = std::fmax(mu, 0.0);
     }
 
+    /// Bullet's infinity is the largest number there is.
+    static double limit(btScalar bound)
+    {
+        return bound >= SIMD_INFINITY ? HUGE_VAL : bound <= -SIMD_INFINITY ? -HUGE_VAL : static_cast<double>(bound);
+    }
+
     void gather_joints(const Pools &pools)
     {
         Row row = Row();
@@ -569,7 +583,7 @@ private:
             btSolverConstraint &c = pools.joints[i];
             row.ordinal = row.owner == c.m_originalContactPoint ? row.ordinal + 1 : 0;
             row.owner = c.m_originalContactPoint;
-            if (add(pools, c, row, c.m_lowerLimit, c.m_upperLimit)) {
+            if (add(pools, c, row, limit(c.m_lowerLimit), limit(c.m_upperLimit))) {
                 start_at(warm_ > 0.0 ? cache_.find(row.owner, row.ordinal) : 0.0);
             }
         }
@@ -704,13 +718,92 @@ private:
     {
         Report &report = core_.report;
         const Row &row = row_[i];
-        const btTypedConstraint *joint = row.kind == RowKind::joint ? static_cast<const btTypedConstraint *>(row.owner) : nullptr;
+        const btTypedConstraint *joint = this->joint(i);
         report.worst_error = sum;
         report.worst_kind = row.kind;
         report.worst_row = static_cast<int>(i);
         report.worst_joint = joint;
         report.worst_body_a = joint ? &joint->getRigidBodyA() : row.body_a;
         report.worst_body_b = joint ? &joint->getRigidBodyB() : row.body_b;
+    }
+};
+
+/// Has Bullet convert the joints of a world into rows and looks at these instead of solving them. Nothing moves.
+class JointReader : public btSequentialImpulseConstraintSolver {
+public:
+    JointReader() : core_(Options()), rows_(core_) {}
+
+    void read(btDynamicsWorld &world, double dt, Diagnosis &out)
+    {
+        std::vector<btTypedConstraint *> joints;
+        std::vector<btScalar> impulses;
+        std::vector<btJointFeedback> feedback;
+        for (int i = 0; i < world.getNumConstraints(); i++) {
+            btTypedConstraint *joint = world.getConstraint(i);
+            joints.push_back(joint);
+            impulses.push_back(joint->internalGetAppliedImpulse());
+            feedback.push_back(joint->getJointFeedback() ? *joint->getJointFeedback() : btJointFeedback());
+        }
+        if (joints.empty()) {
+            return;
+        }
+        out_ = &out;
+        joints_ = &joints;
+        btContactSolverInfo info = world.getSolverInfo();
+        info.m_timeStep = btScalar(dt);
+        btCollisionObjectArray &objects = world.getCollisionObjectArray();
+        solveGroup(&objects[0], objects.size(), nullptr, 0, joints.data(), static_cast<int>(joints.size()), info, nullptr,
+                   world.getDispatcher());
+        for (std::size_t i = 0; i < joints.size(); i++) { // the conversion clears what the last step left in them
+            joints[i]->internalSetAppliedImpulse(impulses[i]);
+            if (joints[i]->getJointFeedback()) {
+                *joints[i]->getJointFeedback() = feedback[i];
+            }
+        }
+    }
+
+protected:
+    btScalar solveGroupCacheFriendlyIterations(btCollisionObject **, int, btPersistentManifold **, int, btTypedConstraint **,
+                                               int, const btContactSolverInfo &, btIDebugDraw *) override
+    {
+        const Pools pools = {m_tmpSolverBodyPool, m_tmpSolverNonContactConstraintPool, m_tmpSolverContactConstraintPool,
+                             m_tmpSolverContactFrictionConstraintPool, m_tmpSolverContactRollingFrictionConstraintPool};
+        const bool filled = rows_.gather(pools, 0.0);
+        if (filled && rows_.size() > 0) {
+            mlcp::detail::add_diagnosis(core_.problem(), rows_.size(), *out_, [this](std::size_t i) { return who(i); });
+        } else if (!filled) {
+            out_->error = core_.error();
+        }
+        return btScalar(0);
+    }
+
+    /// In place of Bullet's: nothing is written to bodies or joints.
+    btScalar solveGroupCacheFriendlyFinish(btCollisionObject **, int, const btContactSolverInfo &) override
+    {
+        m_tmpSolverContactConstraintPool.resizeNoInitialize(0);
+        m_tmpSolverNonContactConstraintPool.resizeNoInitialize(0);
+        m_tmpSolverContactFrictionConstraintPool.resizeNoInitialize(0);
+        m_tmpSolverContactRollingFrictionConstraintPool.resizeNoInitialize(0);
+        m_tmpSolverBodyPool.resizeNoInitialize(0);
+        return btScalar(0);
+    }
+
+private:
+    Core core_;
+    Rows rows_;
+    Diagnosis *out_;
+    const std::vector<btTypedConstraint *> *joints_;
+
+    JointRow<const btTypedConstraint *, const btRigidBody *> who(std::size_t i) const
+    {
+        const btTypedConstraint *joint = rows_.joint(i);
+        int index = 0;
+        while (static_cast<std::size_t>(index) < joints_->size() && (*joints_)[static_cast<std::size_t>(index)] != joint) {
+            index++;
+        }
+        const JointRow<const btTypedConstraint *, const btRigidBody *> row = {joint, index, rows_.ordinal(i),
+                                                                              &joint->getRigidBodyA(), &joint->getRigidBodyB()};
+        return row;
     }
 };
 

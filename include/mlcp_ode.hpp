@@ -10,6 +10,8 @@
  * symbols that ODE exports but does not document; available() tells whether they are there and do what they should.
  * Stepper at the end needs the documented interface only.
  *
+ * diagnose(world, h) names the joints that are too many, and the joints they depend on.
+ *
  * ODE computes forces; here are impulses and velocities (N s, m/s), x = h lambda, so that energies are joules:
  *
  *     w = (J M^-1 J^T + cfm/h) x + J (v + h M^-1 f) - c,   h lo <= x <= h hi,   friction |x_i| <= mu_i x_n
@@ -22,6 +24,7 @@
 #define MLCP_ODE_HPP
 
 #include "mlcp.h"
+#include "mlcp_joints.hpp"
 
 #include <ode/ode.h>
 
@@ -115,6 +118,9 @@ struct Report {
     Report() { std::memset(this, 0, sizeof *this); }
 };
 
+/* Which joints of a world are too many: see mlcp_joints.hpp. An index counts the joints as ODE lists them, island by island. */
+typedef JointDiagnosis<dJointID, dBodyID> Diagnosis;
+
 } // namespace ode
 } // namespace mlcp
 
@@ -129,7 +135,10 @@ namespace ode {
  */
 class Solver {
 public:
-    explicit Solver(const Options &options = Options()) : options_(options), version_(1), unconverged_(0.0) {}
+    explicit Solver(const Options &options = Options())
+        : options_(options), version_(1), unconverged_(0.0), joints_diagnosed_(0)
+    {
+    }
     Solver(const Solver &) = delete;
     Solver &operator=(const Solver &) = delete;
 
@@ -221,6 +230,36 @@ public:
             detail::seconds_since(start));
     }
 
+    /* Diagnose the island in a workspace; its joints are numbered after those before. */
+    void diagnose(detail::Workspace &workspace, Diagnosis &out)
+    {
+        const detail::Island &island = workspace.island;
+        const int before = joints_diagnosed_;
+        joints_diagnosed_ += static_cast<int>(island.constraints.size());
+        if (workspace.prepare(options_, version_) != MLCP_STATUS_OK || workspace.fill(options_.friction) != MLCP_STATUS_OK) {
+            out.error = mlcp_last_error();
+            return;
+        }
+        mlcp::detail::add_diagnosis(workspace.problem, island.rows(), out, [&island, before](std::size_t i) {
+            const Constraint &c = island.constraint_of(i);
+            const JointRow<dJointID, dBodyID> row = {c.joint, before + static_cast<int>(&c - island.constraints.data()),
+                                                     static_cast<int>(i) - c.first_row, c.body1, c.body2};
+            return row;
+        });
+    }
+
+    /* Those that were read to be measured. */
+    void diagnose_islands(Diagnosis &out)
+    {
+        for (std::size_t i = 0; i < measuring_.islands.size(); i++) {
+            if (measuring_.islands[i]->island.rows() > 0) {
+                diagnose(*measuring_.islands[i], out);
+            }
+            give_back(measuring_.islands[i]);
+        }
+        measuring_.islands.clear();
+    }
+
     void add_adapter_seconds(double seconds)
     {
         std::lock_guard<std::mutex> lock(mutex_);
@@ -280,6 +319,7 @@ private:
     unsigned version_;
     Report report_;
     double unconverged_; /* error of the island whose outcome the report has */
+    int joints_diagnosed_;
     detail::Measuring measuring_;
     std::mutex mutex_;
     std::vector<std::unique_ptr<detail::Workspace>> all_;
@@ -335,6 +375,35 @@ inline int world_step(dWorldID world, dReal h, Solver &solver)
     (void)h;
     solver.fail("this ODE hides its stepper or does not behave like 0.16: use mlcp::ode::Stepper");
     return 0;
+}
+
+/*
+ * Diagnose the joints of a world as a step of h seconds would see them; nothing moves. Islands asleep are not looked at, and
+ * to ODE's auto-disabling it counts as a step. Where available() says no, error says so: use Stepper::diagnose. Allocates:
+ * once after building a scene, not in every step.
+ */
+inline Diagnosis diagnose(dWorldID world, dReal h)
+{
+    Diagnosis found;
+#ifdef MLCP_ODE_STEPPER
+    if (available()) {
+        Solver solver;
+        detail::Call call(world, &solver);
+        call.read_only = true;
+        detail::enter(call);
+        const bool read = detail::run(call, h);
+        detail::leave(call);
+        solver.diagnose_islands(found);
+        if (!read) {
+            found.error = "ODE has no memory for its islands";
+        }
+        return found;
+    }
+#endif
+    (void)world;
+    (void)h;
+    found.error = "this ODE hides its stepper or does not behave like 0.16: use mlcp::ode::Stepper";
+    return found;
 }
 
 } // namespace ode

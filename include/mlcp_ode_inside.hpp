@@ -91,10 +91,11 @@ struct Call {
     dWorldID world;
     Solver *solver;
     bool quick;
+    bool read_only; /* look at the islands, step nothing */
     std::mutex mutex;
     Call *next;
 
-    Call(dWorldID world_, Solver *solver_) : world(world_), solver(solver_), quick(false), next(nullptr) {}
+    Call(dWorldID world_, Solver *solver_) : world(world_), solver(solver_), quick(false), read_only(false), next(nullptr) {}
 };
 
 struct Calls {
@@ -226,7 +227,7 @@ inline void step_island(const dxStepperProcessingCallContext *raw)
     MLCP_ODE_CATCH { call->solver->fail("out of memory: an island was not stepped"); }
 }
 
-/* Read the island, then let ODE solve and step it. */
+/* Read the island, then, unless it is only to be read, let ODE solve and step it. */
 inline void measure_island(const dxStepperProcessingCallContext *raw)
 {
     const Context &context = *reinterpret_cast<const Context *>(raw);
@@ -243,7 +244,9 @@ inline void measure_island(const dxStepperProcessingCallContext *raw)
         call->solver->add_adapter_seconds(seconds_since(start));
     }
     MLCP_ODE_CATCH { call->solver->fail("out of memory: an island was not measured"); }
-    (call->quick ? &dxQuickStepIsland : &dxStepIsland)(raw);
+    if (!call->read_only) {
+        (call->quick ? &dxQuickStepIsland : &dxStepIsland)(raw);
+    }
 }
 
 inline std::size_t own_memory(dxBody *const *, unsigned, dxJoint *const *, unsigned)
@@ -306,8 +309,8 @@ inline int stepper_version()
 inline bool process_islands(Call &call, const IslandsInfo &info, dReal h)
 {
     const dxWorldProcessIslandsInfo &islands = reinterpret_cast<const dxWorldProcessIslandsInfo &>(info);
-    const bool measure = call.solver->options().measure_only;
-    mlcp_ode_stepper_fn *const stepper = measure ? &measure_island : &step_island;
+    const bool measure = call.solver->options().measure_only && !call.read_only;
+    mlcp_ode_stepper_fn *const stepper = measure || call.read_only ? &measure_island : &step_island;
     if (stepper_version() == 2) {
         mlcp_ode_calls2_fn *const step = &dxEstimateStepMaxCallCount, *const quick = &dxEstimateQuickStepMaxCallCount;
         return dxProcessIslands(call.world, islands, h, stepper, !measure ? &one_call : call.quick ? quick : step);

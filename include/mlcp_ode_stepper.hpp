@@ -597,6 +597,25 @@ public:
         return move(h);
     }
 
+    /* Diagnose the joints and contacts added, as a step of h seconds would see them; nothing moves. */
+    Diagnosis diagnose(dReal h)
+    {
+        Diagnosis found;
+        find_islands();
+        detail::Workspace *const workspace = solver_.take();
+        for (std::size_t first = 0, last = 0; first < item_of_.size(); first = last) {
+            while (last < item_of_.size() && root(item_body_[item_of_[last]]) == root(item_body_[item_of_[first]])) {
+                last++;
+            }
+            read(workspace->island, first, last, h);
+            if (workspace->island.rows() > 0) {
+                solver_.diagnose(*workspace, found);
+            }
+        }
+        solver_.give_back(workspace);
+        return found;
+    }
+
     const Report &report() const { return solver_.report(); }
     const Options &options() const { return solver_.options(); }
     void set_options(const Options &options) { solver_.set_options(options); }

@@ -28,7 +28,7 @@
 //! - [`ffi`]: the C ABI; the only place with `unsafe`.
 //!
 //! Uses point one way: `linalg ← problem ← metrics ← plan ← monitor ← driver ← ffi`, `problem ← solvers ← driver`,
-//! `problem ← mechanism ← ffi`, `metrics ← multibody ← dataset ← ffi`.
+//! `driver ← mechanism ← ffi`, `metrics ← multibody ← dataset ← ffi`.
 //! `tests/architecture.rs` holds them to it.
 
 mod budget;

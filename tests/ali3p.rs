@@ -35,6 +35,7 @@ impl Crank {
         Structure {
             coordinates: 4,
             constraints: self.rows(),
+            contacts: 0,
             mass: Pattern::diagonal(4),
             stiffness: Pattern::empty(4),
             damping: Pattern::empty(4),
@@ -135,6 +136,7 @@ fn pendulum_structure() -> Structure {
     Structure {
         coordinates: 2,
         constraints: 1,
+        contacts: 0,
         mass: Pattern::diagonal(2),
         stiffness: Pattern::empty(2),
         damping: Pattern::empty(2),

@@ -18,7 +18,7 @@ const ALLOWED: [(&str, &[&str]); 15] = [
     ("linalg", &[]),
     ("problem", &["linalg"]),
     ("metrics", &["problem", "linalg"]),
-    ("mechanism", &["problem", "linalg"]),
+    ("mechanism", &["driver", "problem", "linalg", "settings"]),
     ("settings", &["metrics"]),
     ("solvers", &["problem", "linalg", "settings"]),
     ("plan", &["problem", "settings"]),

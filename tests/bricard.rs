@@ -135,7 +135,9 @@ fn compliant_it_swings() {
     let samples = run(Cure::Compliant);
     let all = amplitudes(&samples);
     assert!(all.len() >= 8 && all.iter().all(|a| (0.99..1.01).contains(a)), "{all:?}");
-    assert!((measured_period(&samples) / period() - 1.0).abs() < 0.03, "{} {}", measured_period(&samples), period());
+    let (measured, exact) = (measured_period(&samples), period());
+    println!("compliant: period {measured:.4} s, by energy {exact:.4} s");
+    assert!((measured / exact - 1.0).abs() < 0.03, "{measured} {exact}");
 }
 
 /// Equations 2 and 3 as they stand, behind the semi-implicit Euler step: exact constraints, but a first-order loss.
@@ -145,6 +147,10 @@ fn projected_it_swings_without_violation() {
     assert!(samples.iter().all(|s| s.violation <= 1e-12));
     let all = amplitudes(&samples);
     assert!(all.len() >= 8 && all[1] > 0.99 && all.iter().all(|a| *a > 0.9), "{all:?}");
+    // It loses energy, and smaller swings are quicker.
+    let (measured, exact) = (measured_period(&samples), period());
+    println!("projected: period {measured:.4} s, by energy {exact:.4} s");
+    assert!((measured / exact - 1.0).abs() < 0.08, "{measured} {exact}");
 }
 
 #[test]
@@ -154,5 +160,7 @@ fn projected_midpoint_keeps_amplitude_and_period() {
     let all = amplitudes(&samples);
     assert!(all.len() >= 8 && all.iter().all(|a| (0.999..=1.0).contains(a)), "{all:?}");
     assert!(samples.iter().all(|s| s.energy.abs() < 0.5));
-    assert!((measured_period(&samples) / period() - 1.0).abs() < 0.01, "{} {}", measured_period(&samples), period());
+    let (measured, exact) = (measured_period(&samples), period());
+    println!("projected, midpoint: period {measured:.4} s, by energy {exact:.4} s");
+    assert!((measured / exact - 1.0).abs() < 0.01, "{measured} {exact}");
 }

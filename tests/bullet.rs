@@ -92,6 +92,7 @@ checks!(
     frozen_is_dantzig,
     multibody,
     options,
+    diagnosis,
     bad_input,
 );
 
@@ -99,7 +100,7 @@ checks!(
 fn clean_under_valgrind() {
     if bullet() {
         let binary = checks(Double).to_str().expect("UTF-8 path");
-        for name in ["multibody", "bad_input", "split_impulse"] {
+        for name in ["multibody", "bad_input", "split_impulse", "diagnosis"] {
             run_ok("valgrind", ["-q", "--error-exitcode=9", "--leak-check=full", binary, name]);
         }
     }

@@ -110,6 +110,12 @@ const PENDULUM: Example = Example {
     prints: &["exact 2.36784 s", "energy drift below 1e-4 J", "accelerations below 1e-10"],
 };
 
+const PUCK: Example = Example {
+    file: "puck_ali3p.c",
+    args: &[],
+    prints: &["Coulomb's law 2.0387 m, heading 0.500000 rad of 0.500000", "energy never grew"],
+};
+
 /// Build an example; the name of the binary says how.
 fn build(example: &Example, compiler: usize, shared: bool) -> PathBuf {
     let pair = &COMPILERS[compiler];
@@ -246,6 +252,11 @@ fn fourbar() {
 #[test]
 fn pendulum_ali3p() {
     check(&PENDULUM, &["2"]);
+}
+
+#[test]
+fn puck_ali3p() {
+    check(&PUCK, &[]);
 }
 
 /// The parts of mlcp.hpp that the example does not show: moves, views, refused calls, each measure, the getters.

@@ -87,7 +87,9 @@ fn expect(mechanism: &Mechanism, redundant: &[usize], shared: &[usize]) {
         assert_eq!(rows_with(&diagnosis, RowRole::Shared), shared, "case {k}: {findings:?}");
         assert_eq!((findings.considered, findings.rank), (n, n - redundant.len()), "case {k}");
         assert!(findings.is_consistent && findings.contradiction < 1e-20, "case {k}");
-        assert!(findings.closest_kept > 1e-5 && findings.farthest_dropped < 1e-12, "case {k}: {findings:?}");
+        // A matrix tells distances to the root of round-off.
+        let round_off = if k < cases.len() { 1e-12 } else { 1e-5 };
+        assert!(findings.closest_kept > 1e-3 && findings.farthest_dropped < round_off, "case {k}: {findings:?}");
     }
 }
 
@@ -305,7 +307,7 @@ fn random_mechanism(random: &mut Random) -> (Vec<f64>, Rows, usize) {
 
 #[test]
 fn thousand_random_mechanisms() {
-    let mut total = 0;
+    let (mut total, mut matrices) = (0, 0);
     for seed in 0..1000 {
         let mut random = Random::new(seed);
         let (mass, rows, planted) = random_mechanism(&mut random);
@@ -329,6 +331,24 @@ fn thousand_random_mechanisms() {
         assert!(values.min() > 1e-7, "seed {seed}: {:e}", values.min());
         let condition = (values.max() / values.min()).powi(2);
         assert!((findings.condition / condition - 1.0).abs() < 1e-3, "seed {seed}: {findings:?} {condition:e}");
+        // The same from the matrix, as far as its squares can tell.
+        if values.min() > 1e-4 {
+            for problem in other_forms(&problem_of(&mass, &shuffled)) {
+                let (other, found) = diagnose(&problem);
+                assert_eq!(
+                    found.redundant,
+                    planted,
+                    "seed {seed}: {found:?}, smallest singular value {:e}",
+                    values.min()
+                );
+                assert_eq!(
+                    rows_with(&other, RowRole::Redundant),
+                    rows_with(&diagnosis, RowRole::Redundant),
+                    "seed {seed}"
+                );
+                matrices += 1;
+            }
+        }
         // The rows in any dependency are those with weight in the left null space.
         let null = left_null_space(&mass, &shuffled);
         assert_eq!(null.ncols(), planted, "seed {seed}");
@@ -342,7 +362,62 @@ fn thousand_random_mechanisms() {
         }
         total += planted;
     }
-    assert!(total > 1500, "{total}");
+    assert!(total > 1500 && matrices > 1000, "{total} {matrices}");
+}
+
+/// A sheet of side by side bodies, each hinged to its right and lower neighbour, all axes upright: a planar scissor net.
+/// Out of the plane its hinges hold all bodies together; in the plane squares that turn against each other leave one motion
+/// beside the three of the whole (exact elimination modulo a prime says so too): `6 side² - 7`, whatever the masses.
+fn net(side: usize) -> Mechanism {
+    let mut net = Mechanism::default();
+    for k in 0..side * side {
+        let at = Vector::new((k % side) as f64, (k / side) as f64, 0.0);
+        net.bodies.push(Body::at_rest(at, 1.0 + (k % 7) as f64, Vector::new(0.1, 0.2, 0.3)));
+    }
+    for k in 0..side * side {
+        let at = net.bodies[k].position;
+        if k % side + 1 < side {
+            net.join(Kind::Hinge, [Some(k), Some(k + 1)], at + Vector::new(0.5, 0.1, 0.0), Vector::z());
+        }
+        if k / side + 1 < side {
+            net.join(Kind::Hinge, [Some(k), Some(k + side)], at + Vector::new(-0.1, 0.5, 0.0), Vector::z());
+        }
+    }
+    net
+}
+
+/// A of a net as a CSR problem, without forming the dense one.
+fn csr_of(problem: &Problem, rows: &Rows) -> Problem {
+    let mlcp::problem::Operator::Jacobian(jacobian) = problem.operator() else { unreachable!() };
+    let mut on_body = vec![Vec::new(); problem.bodies()];
+    rows.bodies.iter().enumerate().for_each(|(k, &body)| on_body[body as usize].push(k / 2));
+    let (mut start, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+    for i in 0..problem.len() {
+        let mut near: Vec<usize> = (0..2).flat_map(|s| on_body[rows.bodies[2 * i + s] as usize].clone()).collect();
+        near.sort_unstable();
+        near.dedup();
+        columns.extend(near.iter().map(|&j| j as i32));
+        values.extend(near.iter().map(|&j| jacobian.entry(i, j)));
+        start.push(columns.len() as i32);
+    }
+    let mut csr = Problem::new();
+    csr.set_csr(problem.len(), &start, &columns, &values).unwrap();
+    csr
+}
+
+#[test]
+fn large_nets_of_known_rank() {
+    for side in [2, 5, 8, 16, 23] {
+        let rows = net(side).rows();
+        let jacobian = problem_of(&net(side).inverse_mass(), &rows);
+        let (from_rows, found) = diagnose(&jacobian);
+        let (from_matrix, also) = diagnose(&csr_of(&jacobian, &rows));
+        assert_eq!((found.rank, also.rank), (6 * side * side - 7, 6 * side * side - 7), "{found:?} {also:?}");
+        assert_eq!(from_rows.roles(), from_matrix.roles(), "side {side}");
+        assert!(found.closest_kept > 1e3 * found.farthest_dropped && also.closest_kept > 1e3 * also.farthest_dropped);
+        // Estimates, both from below.
+        assert!((0.3..3.0).contains(&(found.condition / also.condition)), "{found:?} {also:?}");
+    }
 }
 
 /// Redundant rows may contradict each other: how much, and where.

@@ -94,6 +94,17 @@ fn the_engines_own_solvers_are_measured() {
     }
 }
 
+#[test]
+fn joints_too_many_are_named() {
+    if ode() {
+        under_valgrind(&check("diagnosis"), &[]);
+        let printed = run_ok(text(&build("c_examples/ode_door.cpp")), [""; 0]);
+        print!("{printed}");
+        assert!(printed.contains("well hung: 15 rows, 5 independent, in agreement"), "{printed}");
+        assert!(printed.contains("hinge row 0 follows from "), "{printed}");
+    }
+}
+
 /// An unmodified program, as it is and with the shim in front.
 #[test]
 fn preloaded_under_an_unmodified_program() {

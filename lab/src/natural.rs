@@ -224,6 +224,7 @@ impl NaturalModel {
         Structure {
             coordinates: n,
             constraints: self.rows(),
+            contacts: 0,
             mass: Pattern::diagonal(n),
             stiffness: local.clone(),
             damping: local,

@@ -3,9 +3,10 @@
 use super::ali3p_types::*;
 use super::guard::{expect_len, guard, optional, optional_ref, out, slice, slice_mut};
 use super::handle::{Exclusive, Handle};
-use super::types::check_struct_size;
+use super::types::{check_struct_size, mlcp_settings};
 use crate::error::{Error, Result, Status};
-use crate::mechanism::ali3p::{Model, Pattern, StepSettings, Stepper, Structure};
+use crate::mechanism::ali3p::{ContactRows, Model, Pattern, StepSettings, Stepper, Structure};
+use crate::Settings;
 use libc::c_void;
 
 /// A mechanism on its way through time. It serves one thread at a time. Steps allocate nothing after the first few.
@@ -34,12 +35,13 @@ impl Part {
         // SAFETY: the caller's function, with buffers that live through the call.
         match unsafe { evaluate(t, q.as_ptr(), v.as_ptr(), out.as_mut_ptr(), out.len(), user_data) } {
             0 => Ok(()),
-            code => Err(Error::new(
-                Status::InvalidState,
-                format_args!("{} gave up with {code}; the stepper stays as it was", self.name),
-            )),
+            code => Err(gave_up(self.name, code)),
         }
     }
+}
+
+fn gave_up(name: &str, code: i32) -> Error {
+    Error::new(Status::InvalidState, format_args!("{name} gave up with {code}; the stepper stays as it was"))
 }
 
 struct CModel {
@@ -53,6 +55,7 @@ struct CModel {
     rate: Part,
     acceleration: Part,
     potential: Part,
+    contacts: mlcp_evaluate_contacts,
     /// Velocities for functions that have none: zeros.
     rest: Vec<f64>,
 }
@@ -81,6 +84,17 @@ impl Model for CModel {
     }
     fn constraint_acceleration(&mut self, t: f64, q: &[f64], v: &[f64], out: &mut [f64]) -> Result<()> {
         self.acceleration.fill(t, q, v, out, self.user_data)
+    }
+    fn contacts(&mut self, t: f64, q: &[f64], out: &mut ContactRows) -> Result<()> {
+        let Some(evaluate) = self.contacts else { return Ok(()) };
+        let (count, n) = (out.gap.len(), q.len());
+        let (gap, normal) = (out.gap.as_mut_ptr(), out.normal.as_mut_ptr());
+        let (tangent, friction) = (out.tangent.as_mut_ptr(), out.friction.as_mut_ptr());
+        // SAFETY: the caller's function, with buffers that live through the call.
+        match unsafe { evaluate(t, q.as_ptr(), gap, normal, tangent, friction, count, n, self.user_data) } {
+            0 => Ok(()),
+            code => Err(gave_up("model.evaluate_contacts", code)),
+        }
     }
     fn potential(&mut self, t: f64, q: &[f64]) -> Result<f64> {
         let mut energy = [0.0];
@@ -181,9 +195,25 @@ pub unsafe extern "C" fn mlcp_ali3p_create(
             rate: unsafe { vector("model.constraint_rate", &m.constraint_rate, rows) }?,
             acceleration: unsafe { vector("model.constraint_acceleration", &m.constraint_acceleration, rows) }?,
             potential: unsafe { vector("model.potential", &m.potential, 1) }?,
+            contacts: m.evaluate_contacts,
             rest: vec![0.0; n],
         };
-        let structure = Structure { coordinates: n, constraints: rows, mass, stiffness, damping, jacobian };
+        if (m.contacts > 0) != m.evaluate_contacts.is_some() {
+            return Err(Error::new(
+                Status::InvalidState,
+                format_args!("model.contacts is {}, with evaluate_contacts it must be positive, else 0", m.contacts),
+            ));
+        }
+        // Three rows of n numbers per contact, and a square matrix of such rows.
+        let fits = |a: usize, b: usize| a.checked_mul(b).is_some_and(|product| product < i32::MAX as usize);
+        if !fits(3 * m.contacts.min(i32::MAX as usize), n.max(3 * m.contacts.min(i32::MAX as usize))) {
+            return Err(Error::new(
+                Status::InvalidSize,
+                format_args!("model.contacts is {}, their rows would take more than 32 bits can name", m.contacts),
+            ));
+        }
+        let contacts = m.contacts;
+        let structure = Structure { coordinates: n, constraints: rows, contacts, mass, stiffness, damping, jacobian };
         let inner = Inner { stepper: Stepper::new(structure, settings)?, model };
         *out_stepper = Box::into_raw(Box::new(mlcp_ali3p(Handle::new(inner))));
         Ok(())
@@ -227,6 +257,43 @@ pub unsafe extern "C" fn mlcp_ali3p_set_penalties(
     guard(|| {
         let mut inner = unsafe { take(stepper) }?;
         inner.stepper.set_penalties(unsafe { optional(penalties, penalties_len, "penalties") }?)
+    })
+}
+
+/// Choose how the contacts' problem is solved in each step.
+///
+/// settings: NULL for the default, to round-off; or initialised by mlcp_settings_init. Returns INVALID_STATE if the model has no
+/// contacts, INVALID_SIZE, INVALID_VALUE naming the field; the old ones then stay. Since 0.1.
+#[no_mangle]
+pub unsafe extern "C" fn mlcp_ali3p_set_contact_solver(
+    stepper: *mut mlcp_ali3p,
+    settings: *const mlcp_settings,
+) -> Status {
+    guard(|| {
+        let mut inner = unsafe { take(stepper) }?;
+        let settings = match unsafe { optional_ref(settings, "settings") }? {
+            Some(settings) => Some(Settings::try_from(settings)?),
+            None => None,
+        };
+        inner.stepper.set_contact_solver(settings)
+    })
+}
+
+/// The contact impulses of the last step, N s: normal and two tangents per contact; 0 where it was open.
+///
+/// out_impulses: three per contact. Returns INVALID_SIZE. Since 0.1.
+#[no_mangle]
+pub unsafe extern "C" fn mlcp_ali3p_get_contact_impulses(
+    stepper: *const mlcp_ali3p,
+    out_impulses: *mut f64,
+    out_impulses_len: usize,
+) -> Status {
+    guard(|| {
+        let inner = unsafe { take(stepper) }?;
+        let impulses = inner.stepper.contact_impulses();
+        expect_len("out_impulses", out_impulses_len, impulses.len())?;
+        unsafe { slice_mut(out_impulses, out_impulses_len, "out_impulses") }?.copy_from_slice(impulses);
+        Ok(())
     })
 }
 

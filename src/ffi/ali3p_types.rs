@@ -23,6 +23,26 @@ pub type mlcp_evaluate = Option<
     ) -> i32,
 >;
 
+/// Evaluates the contacts of a model at time t (s) and positions q. Non-zero: give up this step, as for mlcp_evaluate.
+///
+/// out_gap: one distance per contact, m, closed at <= 0; comes as infinity, out of reach. out_normal: per contact the gap's
+/// derivative, one number per coordinate. out_tangent: per contact two such rows, at right angles and equally scaled, that
+/// give the sliding velocity; both or one may stay zero. out_friction: one coefficient per contact. Rows and coefficients
+/// come as zeros.
+pub type mlcp_evaluate_contacts = Option<
+    unsafe extern "C" fn(
+        t: f64,
+        q: *const f64,
+        out_gap: *mut f64,
+        out_normal: *mut f64,
+        out_tangent: *mut f64,
+        out_friction: *mut f64,
+        contacts: usize,
+        coordinates: usize,
+        user_data: *mut c_void,
+    ) -> i32,
+>;
+
 /// A sparse matrix of a model. All NULL and 0: zero. Without `evaluate` it is constant and `values` are given; with it
 /// `values` is NULL and evaluate writes one number per column listed. Copied by mlcp_ali3p_create.
 #[repr(C)]
@@ -86,6 +106,10 @@ pub struct mlcp_ali3p_model {
     pub constraint_acceleration: mlcp_model_vector,
     /// Potential energy, J, one number, for the report only; may be left zero.
     pub potential: mlcp_model_vector,
+    /// Contacts that may close, solved as an MLCP at the end of each step; 0: none, or all of them forces in Q.
+    pub contacts: usize,
+    /// Writes them; NULL if there are none.
+    pub evaluate_contacts: mlcp_evaluate_contacts,
 }
 
 /// How to step. Fill it with mlcp_ali3p_settings_init, then change what you like.
@@ -161,6 +185,12 @@ pub struct mlcp_ali3p_report {
     pub kinetic_energy: f64,
     /// As the model says, J.
     pub potential_energy: f64,
+    /// Contacts that were closed.
+    pub contacts: usize,
+    /// Energy error of their solve, J.
+    pub contact_error: f64,
+    /// Deepest penetration left, m.
+    pub penetration: f64,
 }
 
 impl mlcp_model_matrix {
@@ -202,6 +232,8 @@ pub unsafe extern "C" fn mlcp_ali3p_model_init(model: *mut mlcp_ali3p_model, str
             constraint_rate: mlcp_model_vector::ZERO,
             constraint_acceleration: mlcp_model_vector::ZERO,
             potential: mlcp_model_vector::ZERO,
+            contacts: 0,
+            evaluate_contacts: None,
         };
         Ok(())
     })
@@ -311,6 +343,9 @@ impl From<&StepReport> for mlcp_ali3p_report {
             acceleration_violation: r.acceleration_violation,
             kinetic_energy: r.kinetic_energy,
             potential_energy: r.potential_energy,
+            contacts: r.contacts,
+            contact_error: r.contact_error,
+            penetration: r.penetration,
         }
     }
 }

@@ -35,7 +35,7 @@ pub struct mlcp_findings {
     pub closest_kept: f64,
     /// The most that was left of a redundant row, no unit.
     pub farthest_dropped: f64,
-    /// Condition of the kept rows' A scaled to unit diagonal; beyond 80 rows an estimate from below.
+    /// Condition of the kept rows' A scaled to unit diagonal; beyond 80 rows a sharp estimate from below.
     pub condition: f64,
     /// Energy of the part of b that no motion of the bodies can undo, in joules.
     pub contradiction: f64,
@@ -103,10 +103,10 @@ pub unsafe extern "C" fn mlcp_diagnosis_destroy(diagnosis: *mut mlcp_diagnosis) 
 ///
 /// Rows are compared on one scale, each over the root of its effective mass, so neither units nor the scaling of rows
 /// matter. Earlier rows are kept, later ones that depend on them are redundant: put joints you trust first. Best with
-/// Jacobian rows (0.2 s for 5,000 of them); of a dense or CSR matrix singular values are squared, and closest_kept and
-/// farthest_dropped tell whether the verdict is clear. Compliance of Jacobian rows is left aside.
+/// Jacobian rows (less than a second for 5,000 of them); a dense or CSR matrix tells distances only to the root of round-off.
+/// closest_kept and farthest_dropped tell whether the verdict is clear. Compliance of Jacobian rows is left aside.
 /// x: NULL with length 0 to look at the bilateral rows; or one impulse per row, to look at the rows active there, lo < x <
-/// hi. tolerance: what may be left of a redundant row, in [0, 1); 0: 1e-6, for matrices 1e-9. diagnosis: receives what is
+/// hi. tolerance: what may be left of a redundant row, in [0, 1); 0: 1e-6. diagnosis: receives what is
 /// asked for later. out_findings: initialised by mlcp_findings_init, or NULL. Returns UNSUPPORTED (A is not symmetric),
 /// INVALID_SIZE, INVALID_VALUE, INVALID_STATE. Allocates. Since 0.1.
 #[no_mangle]

@@ -14,8 +14,9 @@ use crate::error::{refill, Result};
 /// Columns per block.
 pub const BLOCK: usize = 6;
 
-/// Entries of rows of length 1 that may be round-off.
-const NOISE: f64 = 1e-13;
+/// Entries of rows of length 1 that may be round-off, which grows with the coefficients of dependent rows. Less would make
+/// noise a pivot, more would lose what small entries carry.
+const NOISE: f64 = 1e-10;
 
 /// A sparse row: block numbers and six entries each.
 #[derive(Clone, Copy)]

@@ -1,77 +1,134 @@
-//! The condition of scaled rows, by Golub and Kahan's bidiagonalisation.
+//! The condition of a symmetric positive definite matrix that is only known by its products.
 //!
-//! With as many steps as rows it is exact; with the `STEPS` taken at most it is an estimate from below, sharp for the
-//! largest and usually a little large for the smallest singular value.
+//! Small ones by all their eigenvalues. For large ones the largest eigenvalue comes from Lanczos' method, the smallest from
+//! the locally optimal preconditioned conjugate gradient method (Knyazev 2001): both are Rayleigh quotients, so the
+//! condition is estimated from below.
 
-use super::scaled_rows::ScaledRows;
-use crate::linalg::BLOCK;
 use nalgebra::{DMatrix, DVector};
 
-/// Steps taken at most.
-const STEPS: usize = 80;
+/// Up to this size all eigenvalues are found.
+const SMALL: usize = 80;
+/// Steps of each method at most.
+const STEPS: usize = 60;
+/// Conjugate gradients that sharpen the preconditioner, at most, and to which share of the residual.
+const INNER: usize = 12;
+const SHARP: f64 = 1e-3;
+/// Changes of the smallest eigenvalue below this share, so many in a row, end the search.
+const SETTLED: f64 = 1e-2;
+const IN_A_ROW: usize = 2;
 
-/// Largest over smallest eigenvalue of the matrix A of the listed rows, scaled to unit diagonal. They must be independent.
-pub(super) fn condition(rows: &ScaledRows, listed: &[usize]) -> f64 {
-    let (m, columns) = (listed.len(), BLOCK * rows.width);
-    if m < 2 {
-        return 1.0;
-    }
-    let steps = m.min(STEPS);
-    // Of rows of A only the columns of the listed rows count.
-    let mut counts = vec![rows.whitened; columns];
-    listed.iter().filter(|_| !rows.whitened).for_each(|&k| counts[k] = true);
-    let mut left = DMatrix::zeros(m, steps);
-    let mut right = DMatrix::zeros(columns, steps);
-    let mut bidiagonal = DMatrix::zeros(steps, steps);
-    // Any start that no symmetry of the mechanism makes special.
-    let mut u = DVector::from_fn(m, |i, _| 1.0 + (7.0 * (i as f64 + 1.0)).sin());
-    u.normalize_mut();
-    let mut done = 0;
-    let mut beta = 0.0;
-    for s in 0..steps {
-        left.set_column(s, &u);
-        let mut v = DVector::zeros(columns);
-        for (e, &k) in u.iter().zip(listed) {
-            rows.add(k, *e, v.as_mut_slice());
-        }
-        v.iter_mut().zip(&counts).filter(|(_, counts)| !**counts).for_each(|(v, _)| *v = 0.0);
-        orthogonalise(&mut v, &right, s);
-        let alpha = v.norm();
-        if alpha <= f64::EPSILON {
-            break;
-        }
-        v /= alpha;
-        right.set_column(s, &v);
-        bidiagonal[(s, s)] = alpha;
-        if s > 0 {
-            bidiagonal[(s, s - 1)] = beta;
-        }
-        done = s + 1;
-        u = DVector::from_iterator(m, listed.iter().map(|&k| rows.dot(k, v.as_slice())));
-        orthogonalise(&mut u, &left, s + 1);
-        beta = u.norm();
-        if beta <= f64::EPSILON {
-            break;
-        }
-        u /= beta;
-    }
-    let values = bidiagonal.view((0, 0), (done, done)).clone_owned().singular_values();
-    let ratio = values.max() / values.min();
-    // Rows of A have the square already.
-    if rows.whitened {
-        ratio * ratio
-    } else {
-        ratio
-    }
+/// The matrix, by its products, and something near its inverse, for vectors of length n.
+pub(super) trait Operator {
+    fn multiply(&mut self, x: &DVector<f64>) -> DVector<f64>;
+    fn precondition(&mut self, x: &DVector<f64>) -> DVector<f64>;
 }
 
-/// Remove the first `count` columns of `basis` from `v`, twice.
-fn orthogonalise(v: &mut DVector<f64>, basis: &DMatrix<f64>, count: usize) {
-    for _ in 0..2 {
-        for c in 0..count {
-            let column = basis.column(c);
-            let share = column.dot(v);
-            v.axpy(-share, &column, 1.0);
+/// Largest over smallest eigenvalue.
+pub(super) fn condition(n: usize, a: &mut dyn Operator) -> f64 {
+    if n < 2 {
+        return 1.0;
+    }
+    if n <= SMALL {
+        let unit = |i: usize| DVector::from_fn(n, |k, _| f64::from(u8::from(k == i)));
+        let columns: Vec<DVector<f64>> = (0..n).map(|i| a.multiply(&unit(i))).collect();
+        let values = DMatrix::from_columns(&columns).symmetric_eigenvalues();
+        return values.max() / values.min();
+    }
+    largest(n, a) / smallest(n, a)
+}
+
+/// Any vector that no symmetry of the mechanism makes special.
+fn start(n: usize) -> DVector<f64> {
+    DVector::from_fn(n, |i, _| 1.0 + (7.0 * (i as f64 + 1.0)).sin()).normalize()
+}
+
+fn largest(n: usize, a: &mut dyn Operator) -> f64 {
+    let mut basis: Vec<DVector<f64>> = vec![start(n)];
+    let mut ritz = DMatrix::zeros(STEPS, STEPS);
+    for s in 0..STEPS {
+        let mut next = a.multiply(&basis[s]);
+        for _ in 0..2 {
+            for (k, v) in basis.iter().enumerate() {
+                let share = v.dot(&next);
+                ritz[(k, s)] += share;
+                next.axpy(-share, v, 1.0);
+            }
+        }
+        let length = next.norm();
+        if s + 1 == STEPS || length <= f64::EPSILON * ritz[(0, 0)] {
+            let done: DMatrix<f64> = ritz.view((0, 0), (s + 1, s + 1)).clone_owned();
+            return (0.5 * (&done + done.transpose())).symmetric_eigenvalues().max();
+        }
+        ritz[(s + 1, s)] = length;
+        basis.push(next / length);
+    }
+    1.0
+}
+
+/// Near `A⁻¹ b` by preconditioned conjugate gradients. Few motions that no row forbids are as few steps.
+fn solve(a: &mut dyn Operator, b: &DVector<f64>) -> DVector<f64> {
+    let mut x = DVector::zeros(b.len());
+    let mut residual = b.clone();
+    let mut z = a.precondition(&residual);
+    let mut step = z.clone();
+    let mut size = residual.dot(&z);
+    let enough = SHARP * b.norm();
+    for _ in 0..INNER {
+        let image = a.multiply(&step);
+        let length = size / step.dot(&image);
+        if !length.is_finite() {
+            break;
+        }
+        x.axpy(length, &step, 1.0);
+        residual.axpy(-length, &image, 1.0);
+        if residual.norm() <= enough {
+            break;
+        }
+        z = a.precondition(&residual);
+        let next = residual.dot(&z);
+        step = &z + next / size * &step;
+        size = next;
+    }
+    x
+}
+
+fn smallest(n: usize, a: &mut dyn Operator) -> f64 {
+    let mut x = solve(a, &start(n)).normalize();
+    let mut image = a.multiply(&x);
+    let mut value = x.dot(&image);
+    let mut last: Option<DVector<f64>> = None;
+    let mut settled = 0;
+    for _ in 0..STEPS {
+        // The span of the iterate, its preconditioned residual and the last step, by columns at right angles.
+        let residual = &image - value * &x;
+        let mut basis = vec![x.clone()];
+        for direction in [Some(solve(a, &residual)), last.take()].into_iter().flatten() {
+            let mut v = direction;
+            let whole = v.norm();
+            for _ in 0..2 {
+                basis.iter().for_each(|b| v.axpy(-b.dot(&v), b, 1.0));
+            }
+            if v.norm() > 1e-10 * whole {
+                basis.push(v.normalize());
+            }
+        }
+        let images: Vec<DVector<f64>> =
+            basis.iter().enumerate().map(|(k, b)| if k == 0 { image.clone() } else { a.multiply(b) }).collect();
+        let small = DMatrix::from_fn(basis.len(), basis.len(), |i, j| basis[i].dot(&images[j]));
+        let eigen = (0.5 * (&small + small.transpose())).symmetric_eigen();
+        let best = eigen.eigenvalues.imin();
+        let share = eigen.eigenvectors.column(best);
+        let combine = |of: &[DVector<f64>], from: usize| {
+            (from..of.len()).fold(DVector::zeros(n), |sum, k| sum + share[k] * &of[k])
+        };
+        last = Some(combine(&basis, 1));
+        (x, image) = (combine(&basis, 0), combine(&images, 0));
+        let before = value;
+        value = eigen.eigenvalues[best];
+        settled = if (before - value).abs() <= SETTLED * value.abs() { settled + 1 } else { 0 };
+        if settled == IN_A_ROW {
+            break;
         }
     }
+    value
 }

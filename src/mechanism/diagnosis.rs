@@ -1,20 +1,17 @@
 //! Which constraints are too many: rank, redundant rows, what each depends on, and whether they contradict each other.
 //!
-//! Rows are put on one scale (`scaled_rows.rs`) and taken in the caller's order by a sparse QR factorisation
-//! (`linalg/row_qr.rs`). A row of which no more than `tolerance` is left after its predecessors is redundant: the first
-//! rows stay, the later ones are named. All numbers compared with tolerances are pure numbers, so neither units nor the
-//! scaling of rows move the verdict. Cost: one sparse factorisation in 6 columns per body.
+//! Rows are put on one scale (`scaled_rows.rs`) and taken in the caller's order (`basis.rs`). A row of which no more than
+//! `tolerance` is left after its predecessors is redundant: the first rows stay, the later ones are named. All numbers
+//! compared with tolerances are pure numbers, so neither units nor the scaling of rows move the verdict. Cost: one sparse
+//! factorisation, in 6 columns per body or in the rows of the matrix.
 
-use super::condition::condition;
-use super::scaled_rows::ScaledRows;
+use super::basis::Basis;
 use crate::error::{refill, Error, Result, Status};
-use crate::linalg::RowQr;
 use crate::problem::Problem;
 
-/// Default tolerance for Jacobian rows: assembled in single precision they are off by 1e-7.
+/// Default tolerance: Jacobian rows assembled in single precision are off by 1e-7, and the rounding of a matrix entry makes
+/// distances of 1e-8. A matrix whose rows depend on others with large coefficients is given as much more as these say.
 pub const TOLERANCE: f64 = 1e-6;
-/// Default tolerance for rows of A = K Kᵀ, whose smallest singular values are squares of those of K.
-pub const MATRIX_TOLERANCE: f64 = 1e-9;
 /// Coefficients below this fraction of the largest are round-off.
 const COEFFICIENT: f64 = 1e-6;
 /// A contradiction below this fraction of b is round-off.
@@ -56,7 +53,7 @@ pub struct Findings {
     pub closest_kept: f64,
     /// The most that was left of a redundant row.
     pub farthest_dropped: f64,
-    /// Largest over smallest eigenvalue of the kept rows' A, scaled to unit diagonal; for many rows an estimate from below.
+    /// Largest over smallest eigenvalue of the kept rows' A, scaled to unit diagonal; beyond 80 rows an estimate from below.
     pub condition: f64,
     /// 1/2 |part of b that no motion of the bodies can undo|², each row over its effective mass, in joules.
     pub contradiction: f64,
@@ -67,9 +64,7 @@ pub struct Findings {
 /// The diagnosis of one problem, with its memory.
 #[derive(Default)]
 pub struct Diagnosis {
-    rows: ScaledRows,
-    /// R of the kept rows.
-    kept: RowQr,
+    basis: Basis,
     role: Vec<RowRole>,
     findings: Findings,
     /// Per problem row: the velocity by which it contradicts the others.
@@ -86,7 +81,7 @@ impl Diagnosis {
     }
 
     /// Look at the bilateral rows of a problem, or with `x` at those active there: `lo < x < hi`. `tolerance`: 0 for the
-    /// default, [`TOLERANCE`] or [`MATRIX_TOLERANCE`].
+    /// default, [`TOLERANCE`].
     pub fn run(&mut self, problem: &Problem, x: Option<&[f64]>, tolerance: f64) -> Result<Findings> {
         if !(0.0..1.0).contains(&tolerance) {
             return Err(Error::new(
@@ -105,14 +100,12 @@ impl Diagnosis {
         let at = x.unwrap_or(&zeros);
         self.bilateral_only = x.is_none();
         let bilateral = x.is_none();
-        self.rows.fill(problem, |i| {
+        self.basis.fill(problem, |i| {
             let (lo, hi) = problem.bounds_of(i, at);
             let free = lo == f64::NEG_INFINITY && hi == f64::INFINITY && problem.friction().normal_of(i).is_none();
             free || (!bilateral && lo < at[i] && at[i] < hi)
         })?;
-        let default = if self.rows.whitened { TOLERANCE } else { MATRIX_TOLERANCE };
-        let tolerance = if tolerance == 0.0 { default } else { tolerance };
-        self.sort_out(problem.len(), tolerance)?;
+        self.sort_out(problem.len(), if tolerance == 0.0 { TOLERANCE } else { tolerance })?;
         self.find_contradiction(problem.b())?;
         Ok(self.findings)
     }
@@ -121,15 +114,13 @@ impl Diagnosis {
     fn sort_out(&mut self, n: usize, tolerance: f64) -> Result<()> {
         refill(&mut self.role, n, RowRole::Outside)?;
         refill(&mut self.inverse_mass, n, 0.0)?;
-        let considered = self.rows.len();
+        let considered = self.basis.len();
         let mut found =
             Findings { rows: n, considered, tolerance, closest_kept: 1.0, condition: 1.0, ..Findings::default() };
-        let (start, index) = self.rows.graph();
-        self.kept.analyse(&start, &index)?;
         for k in 0..considered {
-            let i = self.rows.rows[k] as usize;
-            self.inverse_mass[i] = self.rows.scale[k] * self.rows.scale[k];
-            let left = self.kept.insert(self.rows.row(k), tolerance);
+            let i = self.row(k);
+            self.inverse_mass[i] = self.basis.rows.scale[k] * self.basis.rows.scale[k];
+            let left = self.basis.insert(tolerance);
             if left > 0.0 {
                 self.role[i] = RowRole::Needed;
                 found.rank += 1;
@@ -143,53 +134,33 @@ impl Diagnosis {
         if found.redundant > 0 {
             self.find_shared();
         }
-        let kept: Vec<usize> = (0..considered).filter(|&k| self.role_of(k) != RowRole::Redundant).collect();
-        found.condition = condition(&self.rows, &kept);
+        found.condition = self.basis.condition();
         self.findings = found;
         Ok(())
     }
 
-    fn role_of(&self, k: usize) -> RowRole {
-        self.role[self.rows.rows[k] as usize]
+    /// The problem's number of a row looked at.
+    fn row(&self, k: usize) -> usize {
+        self.basis.rows.rows[k] as usize
     }
 
     /// Kept rows that some redundant row depends on. The coefficients of a random mixture of all redundant rows are zero
     /// only where those of each are.
     fn find_shared(&mut self) {
-        let mut mixture = vec![0.0; self.kept.columns()];
+        let mut mixture = vec![0.0; self.basis.len()];
         let mut state = 0x9e37_79b9_7f4a_7c15u64;
-        for k in 0..self.rows.len() {
+        for weight in &mut mixture {
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            if self.role_of(k) == RowRole::Redundant {
-                // In ±[1/2, 1).
-                let weight = 0.5 + 0.5 * (state >> 12) as f64 * 2f64.powi(-52);
-                self.rows.add(k, if state & 1 << 40 == 0 { weight } else { -weight }, &mut mixture);
-            }
+            // In ±[1/2, 1).
+            let size = 0.5 + 0.5 * (state >> 12) as f64 * 2f64.powi(-52);
+            *weight = if state & 1 << 40 == 0 { size } else { -size };
         }
-        let coefficient = self.explain(&mixture);
-        for (k, c) in coefficient.iter().enumerate().filter(|(_, c)| c.abs() > TAKES_PART) {
+        self.basis.carry_back(&mut mixture);
+        for (k, c) in mixture.iter().enumerate().filter(|(_, c)| c.abs() > TAKES_PART) {
             debug_assert!(c.is_finite());
-            self.role[self.rows.rows[k] as usize] = RowRole::Shared;
+            let i = self.row(k);
+            self.role[i] = RowRole::Shared;
         }
-    }
-
-    /// Coefficients of the kept rows that add up to g; a second round removes the round-off of the first.
-    fn explain(&mut self, g: &[f64]) -> Vec<f64> {
-        let mut coefficient = vec![0.0; self.rows.len()];
-        let mut u = vec![0.0; g.len()];
-        for _ in 0..2 {
-            u.copy_from_slice(g);
-            for (k, c) in coefficient.iter().enumerate().filter(|(_, c)| **c != 0.0) {
-                self.rows.add(k, -c, &mut u);
-            }
-            self.kept.solve(&mut u);
-            for (k, c) in coefficient.iter_mut().enumerate() {
-                if self.role[self.rows.rows[k] as usize] != RowRole::Redundant {
-                    *c += self.rows.dot(k, &u);
-                }
-            }
-        }
-        coefficient
     }
 
     /// b, each row over the root of its effective mass, less what a motion of the bodies can undo.
@@ -199,21 +170,20 @@ impl Diagnosis {
             self.findings.is_consistent = true;
             return Ok(());
         }
-        let scaled = |k: usize| match self.rows.scale[k] {
+        let scaled = |k: usize| match self.basis.rows.scale[k] {
             0.0 => 0.0,
-            scale => b[self.rows.rows[k] as usize] / scale,
+            scale => b[self.row(k)] / scale,
         };
-        let given: Vec<f64> = (0..self.rows.len()).map(scaled).collect();
+        let given: Vec<f64> = (0..self.basis.len()).map(scaled).collect();
         let mut rest = given.clone();
         self.remove_range(&mut rest);
-        // A row that moves nothing, but should: it has no mass to make an energy with.
-        let idle = |k: usize| self.rows.scale[k] == 0.0 && b[self.rows.rows[k] as usize] != 0.0;
         let mut impossible = false;
         let (mut whole, mut energy, mut worst) = (0.0f64, 0.0, 0.0f64);
-        for k in 0..self.rows.len() {
-            let i = self.rows.rows[k] as usize;
-            impossible |= idle(k);
-            self.conflict[i] = if self.rows.scale[k] == 0.0 { b[i] } else { rest[k] * self.rows.scale[k] };
+        for k in 0..self.basis.len() {
+            let i = self.row(k);
+            // A row that moves nothing, but should, has no mass to make an energy with.
+            impossible |= self.basis.rows.scale[k] == 0.0 && b[i] != 0.0;
+            self.conflict[i] = if self.basis.rows.scale[k] == 0.0 { b[i] } else { rest[k] * self.basis.rows.scale[k] };
             whole = whole.max(given[k].abs());
             worst = worst.max(rest[k].abs());
             energy += 0.5 * rest[k] * rest[k];
@@ -229,17 +199,16 @@ impl Diagnosis {
     /// `S y` in the others; `(I + SᵀS) (y - r_B) = Sᵀ (r_R - S r_B)` by conjugate gradients, which begin with the answer
     /// where r is consistent.
     fn remove_range(&mut self, r: &mut [f64]) {
-        let redundant: Vec<bool> = (0..r.len()).map(|k| self.role_of(k) == RowRole::Redundant).collect();
+        let redundant: Vec<bool> = (0..r.len()).map(|k| !self.basis.is_kept(k)).collect();
         let mut step = vec![0.0; r.len()];
         // In kept rows: the change of y. In the others: what is left of r.
         let mut spread = r.to_vec();
-        spread.iter_mut().zip(&redundant).for_each(|(v, red)| *v = if *red { 0.0 } else { *v });
-        self.carry(&mut spread, &redundant);
+        self.basis.carry(&mut spread);
         let mut rest: Vec<f64> = (0..r.len()).map(|k| if redundant[k] { r[k] - spread[k] } else { 0.0 }).collect();
         let mut change = vec![0.0; r.len()];
         // residual = Sᵀ rest - change
         let mut residual = rest.clone();
-        self.carry_back(&mut residual, &redundant);
+        self.basis.carry_back(&mut residual);
         let whole: f64 = r.iter().map(|v| v * v).sum();
         let mut size: f64 = residual.iter().map(|v| v * v).sum();
         step.copy_from_slice(&residual);
@@ -248,9 +217,9 @@ impl Diagnosis {
                 break;
             }
             let mut image = step.clone();
-            self.carry(&mut image, &redundant);
-            let mut back: Vec<f64> = (0..r.len()).map(|k| if redundant[k] { image[k] } else { 0.0 }).collect();
-            self.carry_back(&mut back, &redundant);
+            self.basis.carry(&mut image);
+            let mut back = image.clone();
+            self.basis.carry_back(&mut back);
             let curvature: f64 = (0..r.len()).map(|k| step[k] * (step[k] + back[k])).sum();
             let length = size / curvature;
             for k in 0..r.len() {
@@ -265,32 +234,6 @@ impl Diagnosis {
         for k in 0..r.len() {
             r[k] = if redundant[k] { rest[k] } else { -change[k] };
         }
-    }
-
-    /// Velocities y of kept rows (zeros in the others) to all rows: the redundant ones receive `S y`.
-    fn carry(&mut self, y: &mut [f64], redundant: &[bool]) {
-        let mut u = self.gather(y);
-        self.kept.solve(&mut u);
-        for k in (0..y.len()).filter(|&k| redundant[k]) {
-            y[k] = self.rows.dot(k, &u);
-        }
-    }
-
-    /// Values z of redundant rows (zeros in the others) to the kept ones: `Sᵀ z`; the redundant ones become 0.
-    fn carry_back(&mut self, z: &mut [f64], redundant: &[bool]) {
-        let mut u = self.gather(z);
-        self.kept.solve(&mut u);
-        for k in 0..z.len() {
-            z[k] = if redundant[k] { 0.0 } else { self.rows.dot(k, &u) };
-        }
-    }
-
-    fn gather(&self, y: &[f64]) -> Vec<f64> {
-        let mut u = vec![0.0; self.kept.columns()];
-        for (k, y) in y.iter().enumerate().filter(|(_, y)| **y != 0.0) {
-            self.rows.add(k, *y, &mut u);
-        }
-        u
     }
 
     /// What the last run found.
@@ -318,17 +261,17 @@ impl Diagnosis {
                 format_args!("row is {row}, the diagnosed problem has {} rows", self.role.len()),
             ));
         }
-        let Ok(of) = self.rows.rows.binary_search(&(row as u32)) else { return Ok(Vec::new()) };
-        if self.role[row] != RowRole::Redundant || self.rows.scale[of] == 0.0 {
+        let Ok(of) = self.basis.rows.rows.binary_search(&(row as u32)) else { return Ok(Vec::new()) };
+        if self.role[row] != RowRole::Redundant || self.basis.rows.scale[of] == 0.0 {
             return Ok(Vec::new());
         }
-        let mut alone = vec![0.0; self.kept.columns()];
-        self.rows.add(of, 1.0, &mut alone);
-        let coefficient = self.explain(&alone);
+        let mut coefficient = vec![0.0; self.basis.len()];
+        coefficient[of] = 1.0;
+        self.basis.carry_back(&mut coefficient);
         let most = coefficient.iter().fold(0.0f64, |most, c| most.max(c.abs()));
         let listed = (0..coefficient.len()).filter(|&k| coefficient[k].abs() > COEFFICIENT * most);
-        let unscaled = |k: usize| coefficient[k] * self.rows.scale[of] / self.rows.scale[k];
-        Ok(listed.map(|k| (self.rows.rows[k] as usize, unscaled(k))).collect())
+        let unscaled = |k: usize| coefficient[k] * self.basis.rows.scale[of] / self.basis.rows.scale[k];
+        Ok(listed.map(|k| (self.row(k), unscaled(k))).collect())
     }
 
     /// A compliance for every row that takes part in a redundancy: `relative` times its inverse effective mass; 0 for
@@ -359,12 +302,12 @@ impl Diagnosis {
         if self.findings.redundant == 0 {
             return Ok(());
         }
-        let given = |k: usize| x[self.rows.rows[k] as usize] * self.rows.scale[k];
-        let mut rest: Vec<f64> = (0..self.rows.len()).map(given).collect();
+        let given = |k: usize| x[self.row(k)] * self.basis.rows.scale[k];
+        let mut rest: Vec<f64> = (0..self.basis.len()).map(given).collect();
         self.remove_range(&mut rest);
         for (k, r) in rest.iter().enumerate() {
-            let i = self.rows.rows[k] as usize;
-            x[i] = if self.rows.scale[k] == 0.0 { 0.0 } else { x[i] - r / self.rows.scale[k] };
+            let i = self.row(k);
+            x[i] = if self.basis.rows.scale[k] == 0.0 { 0.0 } else { x[i] - r / self.basis.rows.scale[k] };
         }
         Ok(())
     }

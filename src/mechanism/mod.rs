@@ -6,6 +6,7 @@
 //! - [`ali3p`]: a time stepper for mechanisms in dependent coordinates, with variable step and penalty.
 
 pub mod ali3p;
+mod basis;
 mod compliance;
 mod condition;
 mod diagnosis;
@@ -13,5 +14,5 @@ mod projection;
 mod scaled_rows;
 
 pub use compliance::Compliance;
-pub use diagnosis::{Diagnosis, Findings, RowRole, MATRIX_TOLERANCE, TOLERANCE};
+pub use diagnosis::{Diagnosis, Findings, RowRole, TOLERANCE};
 pub use projection::{Projection, RANK_TOLERANCE};

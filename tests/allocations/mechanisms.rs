@@ -2,7 +2,7 @@
 
 use super::counting::count;
 use super::rigid::four_bar;
-use mlcp::mechanism::ali3p::{Model, Pattern, StepSettings, Stepper, Structure};
+use mlcp::mechanism::ali3p::{ContactRows, Model, Pattern, StepSettings, Stepper, Structure};
 use mlcp::mechanism::Projection;
 use mlcp::{Problem, Result};
 
@@ -54,6 +54,7 @@ fn steps_of_ali3p_allocate_nothing() {
     let structure = Structure {
         coordinates: 4,
         constraints: 2,
+        contacts: 0,
         mass: Pattern::diagonal(4),
         stiffness: Pattern::empty(4),
         damping: Pattern::empty(4),
@@ -69,4 +70,56 @@ fn steps_of_ali3p_allocate_nothing() {
     };
     steps(20);
     count(|| steps(200)).0.assert_none("200 steps");
+}
+
+/// A point on the floor, pushed along it.
+struct Puck;
+
+impl Model for Puck {
+    fn mass(&mut self, _: f64, _: &[f64], out: &mut [f64]) -> Result<()> {
+        out.fill(1.0);
+        Ok(())
+    }
+    fn forces(&mut self, t: f64, _: &[f64], _: &[f64], out: &mut [f64]) -> Result<()> {
+        (out[0], out[2]) = (6.0 * (10.0 * t).sin(), -9.81);
+        Ok(())
+    }
+    fn constraints(&mut self, _: f64, _: &[f64], _: &mut [f64]) -> Result<()> {
+        Ok(())
+    }
+    fn jacobian(&mut self, _: f64, _: &[f64], _: &mut [f64]) -> Result<()> {
+        Ok(())
+    }
+    fn constraint_acceleration(&mut self, _: f64, _: &[f64], _: &[f64], _: &mut [f64]) -> Result<()> {
+        Ok(())
+    }
+    fn contacts(&mut self, _: f64, q: &[f64], out: &mut ContactRows) -> Result<()> {
+        out.gap[0] = q[2];
+        out.normal[2] = 1.0;
+        (out.tangent[0], out.tangent[4]) = (1.0, 1.0);
+        out.friction[0] = 0.5;
+        Ok(())
+    }
+}
+
+#[test]
+fn steps_with_contacts_allocate_nothing() {
+    let structure = Structure {
+        coordinates: 3,
+        constraints: 0,
+        contacts: 1,
+        mass: Pattern::diagonal(3),
+        stiffness: Pattern::empty(3),
+        damping: Pattern::empty(3),
+        jacobian: Pattern::empty(0),
+    };
+    let mut stepper = Stepper::new(structure, StepSettings { h: 1e-2, ..StepSettings::default() }).unwrap();
+    stepper.set_state(&mut Puck, 0.0, &[0.0; 3], &[0.0; 3]).unwrap();
+    let mut steps = |n: usize| {
+        for _ in 0..n {
+            stepper.step(&mut Puck, f64::INFINITY).unwrap();
+        }
+    };
+    steps(100);
+    count(|| steps(200)).0.assert_none("200 steps with a contact");
 }

@@ -16,6 +16,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 
 using namespace mlcp::bullet;
 
@@ -586,6 +587,61 @@ static void bad_input(int)
     EXPECT(busy.num_fallbacks() == 1 && busy.report().fallbacks == 0);
 }
 
+/// A door on three hinges and a four-bar: diagnose names the joints that are too many, and leaves the world as it was.
+static void diagnosis(int)
+{
+    ConstraintSolver solver;
+    BulletWorld world(&solver);
+    btRigidBody *door = world.box(20.0, 0.9, 2.0, 0.05, btVector3(btScalar(0.45), 1, 0));
+    for (int i = 0; i < 3; i++) {
+        const btVector3 pivot(btScalar(-0.45), btScalar(-0.7 + 0.7 * i), 0);
+        world.join(new btHingeConstraint(*door, pivot, btVector3(0, 1, 0)));
+    }
+    const btVector3 centres[3] = {btVector3(10, btScalar(0.5), 0), btVector3(11, 1, 0), btVector3(12, btScalar(0.5), 0)};
+    btRigidBody *bars[3];
+    for (int i = 0; i < 3; i++) {
+        bars[i] = world.box(1.0, i == 1 ? 2.0 : 0.1, i == 1 ? 0.1 : 1.0, 0.1, centres[i]);
+    }
+    const btVector3 axis(0, 0, 1);
+    world.join(new btHingeConstraint(*bars[0], btVector3(10, 0, 0) - centres[0], axis))->setLimit(-1, 1);
+    world.join(new btHingeConstraint(*bars[0], *bars[1], btVector3(10, 1, 0) - centres[0], btVector3(10, 1, 0) - centres[1], axis, axis));
+    world.join(new btHingeConstraint(*bars[1], *bars[2], btVector3(12, 1, 0) - centres[1], btVector3(12, 1, 0) - centres[2], axis, axis));
+    world.join(new btHingeConstraint(*bars[2], btVector3(12, 0, 0) - centres[2], axis))->enableAngularMotor(true, 1, 1);
+    btJointFeedback feedback;
+    feedback.m_appliedForceBodyA.setValue(7, 8, 9);
+    world.joints()[1]->setJointFeedback(&feedback);
+    world.joints()[1]->internalSetAppliedImpulse(btScalar(0.25));
+    door->setLinearVelocity(btVector3(0, 0, btScalar(0.1)));
+
+    const Diagnosis found = diagnose(world.world(), STEP);
+    const std::string text = found.text([](const btTypedConstraint *, int index) { return "hinge " + std::to_string(index); });
+    std::printf("%d rows, rank %d, condition %.1e, kept %.1e, dropped %.1e\n%s", found.rows, found.rank, found.condition,
+                found.closest_kept, found.farthest_dropped, text.c_str());
+    EXPECT(found.error.empty() && found.rows == 35 && found.rank == 5 + 17);
+    EXPECT(found.closest_kept > 1e-3 && found.farthest_dropped < (DOUBLE ? 1e-12 : 1e-6));
+    int count[7] = {0};
+    for (const auto &r : found.redundant) {
+        EXPECT(r.who.joint == world.world().getConstraint(r.who.index) && r.who.row >= 0 && r.who.row < 5);
+        EXPECT(r.who.body1 == &r.who.joint->getRigidBodyA() && r.who.body2 == &r.who.joint->getRigidBodyB());
+        EXPECT(!r.depends_on.empty());
+        for (const auto &on : r.depends_on) { // of its own mechanism, and before it
+            EXPECT((on.index < 3) == (r.who.index < 3) && (on.index < r.who.index || (on.index == r.who.index && on.row < r.who.row)));
+        }
+        count[r.who.index]++;
+    }
+    EXPECT(count[0] == 0 && count[1] == 5 && count[2] == 5 && count[3] == 0 && count[4] == 0 && count[5] == 0 && count[6] == 3);
+    // As it was.
+    EXPECT(feedback.m_appliedForceBodyA.x() == 7 && world.joints()[1]->internalGetAppliedImpulse() == btScalar(0.25));
+    EXPECT(door->getLinearVelocity().z() == btScalar(0.1) && world.drift() == 0.0);
+    BulletWorld same(&solver);
+    EXPECT(diagnose(same.world(), STEP).rows == 0);
+    for (int i = 0; i < 20; i++) { // and it still steps
+        world.step(STEP);
+        diagnose(world.world(), STEP);
+    }
+    EXPECT(finite(world) && joint_error(world) < 1e-3 && solver.num_fallbacks() == 0);
+}
+
 int main(int argc, char **argv)
 {
     const struct {
@@ -594,7 +650,7 @@ int main(int argc, char **argv)
     } checks[] = {{"wall", wall}, {"chain", chain}, {"soft_contact", soft_contact}, {"rolling_sphere", rolling_sphere},
                   {"sliding_box", sliding_box}, {"no_allocation", no_allocation}, {"warm_start", warm_start}, {"split_impulse", split_impulse},
                   {"measuring", measuring}, {"frozen_is_dantzig", frozen_is_dantzig}, {"multibody", multibody},
-                  {"options", options}, {"bad_input", bad_input}};
+                  {"options", options}, {"diagnosis", diagnosis}, {"bad_input", bad_input}};
     for (const auto &entry : checks) {
         if (argc > 1 && std::strcmp(argv[1], entry.name) == 0) {
             entry.check(argc > 2 ? std::atoi(argv[2]) : 500);

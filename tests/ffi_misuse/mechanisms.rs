@@ -62,6 +62,61 @@ unsafe extern "C" fn spring(
     i32::from(mood.kind == 1)
 }
 
+/// A floor under the first coordinate; in its moods as `spring`.
+unsafe extern "C" fn floor(
+    _t: f64,
+    q: *const f64,
+    gap: *mut f64,
+    normal: *mut f64,
+    _tangent: *mut f64,
+    _friction: *mut f64,
+    contacts: usize,
+    coordinates: usize,
+    user: *mut c_void,
+) -> i32 {
+    let mood = unsafe { &mut *(user as *mut Mood) };
+    assert_eq!((contacts, coordinates), (1, 2));
+    unsafe {
+        *gap = if mood.kind == 5 { f64::NAN } else { *q };
+        *normal = 1.0;
+    }
+    i32::from(mood.kind == 4)
+}
+
+/// Contacts through C: a mass on a spring is stopped by the floor; a function that gives up or writes NaN stops the step.
+#[test]
+fn contacts_through_c() {
+    let mood = Box::into_raw(Box::new(Mood { kind: 0, stepper: null_mut(), inner: Ok }));
+    let (mut m, mut s) = (model(mood), null_mut());
+    m.contacts = 1;
+    m.evaluate_contacts = Some(floor);
+    unsafe {
+        ok(mlcp_ali3p_create(&m, null(), &mut s));
+        ok(mlcp_ali3p_set_contact_solver(s, null()));
+        ok(mlcp_ali3p_set_state(s, 0.0, [0.001, 0.0].as_ptr(), 2, [-1.0, 0.0].as_ptr(), 2));
+        for (kind, status) in [(4, InvalidState), (5, InvalidValue)] {
+            (*mood).kind = kind;
+            assert_eq!(mlcp_ali3p_step(s, 1.0, null_mut()), status);
+        }
+        (*mood).kind = 0;
+        let (mut t, mut q, mut v, mut impulses) = (0.0, [0.0; 2], [0.0; 2], [0.0; 3]);
+        ok(mlcp_ali3p_get_state(s, &mut t, q.as_mut_ptr(), 2, v.as_mut_ptr(), 2, null_mut(), 0, null_mut(), 0));
+        assert_eq!((t, q, v), (0.0, [0.001, 0.0], [-1.0, 0.0]));
+        let mut report: mlcp_ali3p_report = std::mem::zeroed();
+        ok(mlcp_ali3p_report_init(&mut report, size_of::<mlcp_ali3p_report>()));
+        let mut most = 0.0f64;
+        while t < 0.01 {
+            ok(mlcp_ali3p_step(s, 0.01, &mut report));
+            ok(mlcp_ali3p_get_state(s, &mut t, q.as_mut_ptr(), 2, v.as_mut_ptr(), 2, null_mut(), 0, null_mut(), 0));
+            ok(mlcp_ali3p_get_contact_impulses(s, impulses.as_mut_ptr(), 3));
+            most = most.max(impulses[0]);
+        }
+        assert!(q[0].abs() < 1e-3 && v[0].abs() < 1e-2 && (most - 1.0).abs() < 1e-2, "{q:?} {v:?} {most}");
+        mlcp_ali3p_destroy(s);
+        drop(Box::from_raw(mood));
+    }
+}
+
 fn model(user: *mut Mood) -> mlcp_ali3p_model {
     const START: [i32; 3] = [0, 1, 2];
     const COLUMNS: [i32; 2] = [0, 1];
@@ -232,6 +287,14 @@ fn stepper() -> Vec<Row> {
         ("mlcp_ali3p_set_settings", InvalidValue, &["settings.tolerance is NaN"], |_| with_stepper(0, |s| unsafe { mlcp_ali3p_set_settings(s, &mlcp_ali3p_settings { tolerance: NAN, ..step_settings() }) })),
         ("mlcp_ali3p_set_penalties", NullArgument, &["stepper is NULL"], |_| unsafe { mlcp_ali3p_set_penalties(null_mut(), null(), 0) }),
         ("mlcp_ali3p_set_penalties", InvalidSize, &["penalties has length 3", "0"], |_| with_stepper(0, |s| unsafe { mlcp_ali3p_set_penalties(s, B.as_ptr(), 3) })),
+        ("mlcp_ali3p_create", InvalidState, &["model.contacts is 1"], |_| create(|m| m.contacts = 1)),
+        ("mlcp_ali3p_create", InvalidState, &["model.contacts is 0"], |_| create(|m| m.evaluate_contacts = Some(floor))),
+        ("mlcp_ali3p_create", InvalidSize, &["model.contacts is 18446744073709551615"], |_| create(|m| { m.contacts = usize::MAX; m.evaluate_contacts = Some(floor); })),
+        ("mlcp_ali3p_set_contact_solver", NullArgument, &["stepper is NULL"], |_| unsafe { mlcp_ali3p_set_contact_solver(null_mut(), null()) }),
+        ("mlcp_ali3p_set_contact_solver", InvalidState, &["no contacts"], |_| with_stepper(0, |s| unsafe { mlcp_ali3p_set_contact_solver(s, null()) })),
+        ("mlcp_ali3p_set_contact_solver", InvalidSize, &["settings.struct_size is 0"], |_| with_stepper(0, |s| unsafe { mlcp_ali3p_set_contact_solver(s, &std::mem::zeroed()) })),
+        ("mlcp_ali3p_get_contact_impulses", NullArgument, &["stepper is NULL"], |f| unsafe { mlcp_ali3p_get_contact_impulses(null(), f.out.x.as_mut_ptr(), 0) }),
+        ("mlcp_ali3p_get_contact_impulses", InvalidSize, &["out_impulses has length 3", "0"], |f| { let out = &mut f.out; with_stepper(0, |s| unsafe { mlcp_ali3p_get_contact_impulses(s, out.x.as_mut_ptr(), 3) }) }),
         ("mlcp_ali3p_set_state", NullArgument, &["stepper is NULL"], |_| unsafe { mlcp_ali3p_set_state(null_mut(), 0.0, B.as_ptr(), 2, B.as_ptr(), 2) }),
         ("mlcp_ali3p_set_state", NullArgument, &["q is NULL"], |_| with_stepper(0, |s| unsafe { mlcp_ali3p_set_state(s, 0.0, null(), 2, B.as_ptr(), 2) })),
         ("mlcp_ali3p_set_state", InvalidSize, &["v has length 3", "2"], |_| with_stepper(0, |s| unsafe { mlcp_ali3p_set_state(s, 0.0, B.as_ptr(), 2, B.as_ptr(), 3) })),
@@ -254,6 +317,24 @@ fn stepper() -> Vec<Row> {
         ("mlcp_ali3p_project", InvalidValue, &["v overlaps q"], |f| { let out = &mut f.out; with_stepper(0, |s| unsafe { mlcp_ali3p_project(s, 0.0, 1e-9, out.x.as_mut_ptr(), 2, out.x.as_mut_ptr(), 2, &mut out.total) }) }),
     ];
     rows
+}
+
+/// A coordinate with neither mass nor a constraint: no acceleration can be found, and there is still no state.
+#[test]
+fn singular_masses_are_refused() {
+    let mood = Box::into_raw(Box::new(Mood { kind: 0, stepper: null_mut(), inner: Ok }));
+    let (mut m, mut s) = (model(mood), null_mut());
+    let mass = [1.0, 0.0];
+    m.mass.values = mass.as_ptr();
+    unsafe {
+        ok(mlcp_ali3p_create(&m, null(), &mut s));
+        assert_eq!(mlcp_ali3p_set_state(s, 0.0, B.as_ptr(), 2, B.as_ptr(), 2), Singular);
+        let sentence = std::ffi::CStr::from_ptr(mlcp_last_error()).to_str().unwrap();
+        assert!(sentence.contains("singular") && sentence.contains("neither mass nor a constraint"), "{sentence}");
+        assert_eq!(mlcp_ali3p_step(s, 1.0, null_mut()), InvalidState);
+        mlcp_ali3p_destroy(s);
+        drop(Box::from_raw(mood));
+    }
 }
 
 /// A step asked for from inside a step is BUSY, and so is destruction; the step goes on.

@@ -52,7 +52,8 @@ pub fn run(context: &Context) -> Result<Section, String> {
         |title, y_title, log, curves| Chart { title, x_title: "t [s]", y_title, log, curves, ..Chart::default() };
     let charts = [
         chart("x of P2", "x [m]", false, curves(|s| s.x)),
-        chart("violation", "|Φ|", true, curves(|s| s.violation)),
+        // At the start nothing is violated, and 0 has no logarithm.
+        chart("violation", "|Φ|", true, curves(|s| s.violation.max(1e-17))),
         chart("energy", "E - E(0) [J]", false, curves(|s| s.energy)),
     ];
     let title = "Bricard's mechanism, semi-implicit Euler, h = 10 ms";

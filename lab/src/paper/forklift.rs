@@ -1,6 +1,6 @@
 //! A forklift that rolls over (Dopico et al.): ten bodies in natural coordinates with redundant constraints, tyres,
 //! a load lifted to 3.2 m, full lock after one second at 10 km/h backwards. Sizes and masses are ours; the paper gives
-//! the bodies but not their numbers. With ours it goes over its front corner: the load pulls.
+//! the bodies but not their numbers.
 
 use crate::natural::{at, Bodies, Coefficient, NaturalModel, Point, Push, Vector};
 use mlcp::mechanism::ali3p::{StepOutcome, StepReport, StepSettings, Stepper};
@@ -16,9 +16,11 @@ const REAR_TRACK: f64 = 0.8;
 /// Height of the load's centre, and of its floor.
 const LIFT: f64 = 3.2;
 const FRICTION: f64 = 0.9;
+/// A wheel whose axis is this near to upright (its sine) counts as flat.
+const FLAT: f64 = 0.05;
 /// Below this sliding speed (m/s) friction fades.
-const SLIP: f64 = 0.02;
-const LOCK: f64 = 65.0 / 57.29577951308232;
+const SLIP: f64 = 0.3;
+const LOCK: f64 = 40.0 / 57.29577951308232;
 /// Largest torque on a front wheel, N m.
 const TORQUE: f64 = 3000.0;
 
@@ -62,6 +64,42 @@ const WHEELS: [(usize, f64, f64, f64, f64); 4] = [
     (5, FRONT_RADIUS, 0.12, 1.2e6, 6e3),
 ];
 
+/// The wheels: body, radius, half the width.
+pub fn wheels() -> impl Iterator<Item = (usize, f64, f64)> {
+    WHEELS.iter().map(|&(body, radius, half, ..)| (body, radius, half))
+}
+
+/// A box of a body, in its axes, for pictures.
+pub struct Shape {
+    /// Whose.
+    pub body: usize,
+    /// Least coordinates.
+    pub low: [f64; 3],
+    /// Largest coordinates.
+    pub high: [f64; 3],
+    /// Red, green, blue.
+    pub colour: [f64; 3],
+}
+
+const ORANGE: [f64; 3] = [0.95, 0.62, 0.15];
+const STEEL: [f64; 3] = [0.55, 0.6, 0.68];
+
+/// What the bodies look like: counterweight and seat, cabin, axle, masts, fork, load.
+pub const SHAPES: [Shape; 9] = [
+    Shape { body: CHASSIS, low: [-0.95, -0.55, -0.45], high: [-0.1, 0.55, 0.35], colour: ORANGE },
+    Shape { body: CHASSIS, low: [-0.1, -0.55, -0.45], high: [0.85, 0.55, -0.1], colour: ORANGE },
+    Shape { body: CHASSIS, low: [-0.75, -0.5, 1.27], high: [0.55, 0.5, 1.35], colour: STEEL },
+    Shape { body: CHASSIS, low: [-0.7, -0.5, 0.35], high: [-0.62, 0.5, 1.27], colour: STEEL },
+    Shape { body: AXLE, low: [-0.08, -0.4, -0.08], high: [0.08, 0.4, 0.08], colour: STEEL },
+    Shape { body: 6, low: [-0.08, -0.35, -1.0], high: [0.08, 0.35, 1.0], colour: STEEL },
+    Shape { body: 7, low: [-0.06, -0.3, -1.0], high: [0.06, 0.3, 1.0], colour: [0.42, 0.47, 0.55] },
+    Shape { body: 8, low: [-0.25, -0.3, 0.02], high: [0.75, 0.3, 0.12], colour: [0.3, 0.33, 0.4] },
+    Shape { body: LOAD, low: [-0.5; 3], high: [0.5; 3], colour: [0.35, 0.6, 0.8] },
+];
+
+/// When the machine's poses are kept, s.
+pub const SNAPSHOTS: [f64; 6] = [0.0, 2.5, 3.3, 3.9, 4.3, 4.7];
+
 /// Penetration of a point of a body into the ground: an elastic normal force, friction against sliding.
 fn touch(bodies: &Bodies<'_>, point: Point, stiffness: f64, damping: f64, out: &mut Vec<Push>) {
     let depth = -bodies.position(point).z;
@@ -88,8 +126,8 @@ fn contacts(bodies: &Bodies<'_>, corners: &[Point], out: &mut Vec<Push>) {
         let (centre, axis) = (bodies.axis(body, 0), bodies.axis(body, 2));
         // The lowest point of the rim on each shoulder.
         let down = -Vector::z() + axis * axis.z;
-        let length = down.norm();
-        let down = if length > 1e-9 { down / length } else { bodies.axis(body, 1) };
+        // A wheel that lies flat has no lowest point: its hub, without a jump on the way.
+        let down = down / down.norm().hypot(FLAT);
         for side in [-half, half] {
             let lowest = bodies.fixed(body, centre + axis * side + down * radius);
             touch(bodies, lowest, stiffness / 2.0, damping / 2.0, out);
@@ -206,6 +244,8 @@ pub struct Sample {
     pub wheels: [f64; 2],
     /// Height of the load's lowest corner, m.
     pub load: f64,
+    /// Steering angle, degrees.
+    pub steering: f64,
 }
 
 /// A whole run.
@@ -216,6 +256,8 @@ pub struct Run {
     pub completed: bool,
     /// Tries that were rejected.
     pub rejected: usize,
+    /// Time and positions at the first steps from [`SNAPSHOTS`] on.
+    pub poses: Vec<(f64, Vec<f64>)>,
 }
 
 /// Drive for `t_end` seconds, telling the time reached now and then.
@@ -224,7 +266,7 @@ pub fn drive(settings: StepSettings, t_end: f64, mut watch: impl FnMut(f64)) -> 
     let mut stepper = Stepper::new(model.structure(), settings)?;
     let (q, v) = (model.q.clone(), model.v.clone());
     stepper.set_state(&mut model, 0.0, &q, &v)?;
-    let mut run = Run { samples: Vec::new(), completed: false, rejected: 0 };
+    let mut run = Run { samples: Vec::new(), completed: false, rejected: 0, poses: vec![(0.0, q.clone())] };
     let below = corners(LOAD, [-0.5, 0.5], 0.5, [-0.5, 0.5]);
     while stepper.state().0 < t_end {
         let report = stepper.step(&mut model, t_end)?;
@@ -239,7 +281,11 @@ pub fn drive(settings: StepSettings, t_end: f64, mut watch: impl FnMut(f64)) -> 
             position: bodies.position(Point { body: CHASSIS, at: Vector::new(1.0, 0.0, -0.4) }),
             wheels: RIGHT_WHEELS.map(|w| bodies.axis(w, 0).z),
             load: below.iter().map(|&p| bodies.position(p).z).fold(f64::INFINITY, f64::min),
+            steering: steering(t)[0].to_degrees(),
         });
+        if SNAPSHOTS.get(run.poses.len()).is_some_and(|&due| due <= t) {
+            run.poses.push((t, q.to_vec()));
+        }
         watch(t);
     }
     run.completed = true;

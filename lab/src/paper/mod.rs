@@ -13,6 +13,7 @@ mod logs;
 mod report;
 mod rod;
 mod rollover;
+mod rollover_view;
 mod section;
 mod spheres;
 mod units;

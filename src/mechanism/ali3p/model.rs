@@ -1,5 +1,6 @@
 //! What the stepper wants to know of a mechanism: sizes, sparsity, and the functions of (t, q, q̇).
 
+use super::contact::ContactRows;
 use crate::error::{Error, Result, Status};
 
 /// Where a sparse matrix has entries: compressed rows, columns rising within each.
@@ -108,6 +109,8 @@ pub struct Structure {
     pub coordinates: usize,
     /// Constraints, m; they may be redundant.
     pub constraints: usize,
+    /// Contacts that may close, for [`Model::contacts`]; 0: none, or all of them forces in Q.
+    pub contacts: usize,
     /// M, n by n.
     pub mass: Pattern,
     /// K = -∂Q/∂q, n by n; empty where forces do not depend on positions, or hardly.
@@ -183,6 +186,10 @@ pub trait Model {
     }
     /// Φ̇_q q̇ + Φ̇_t: what Φ̈ is beside Φ_q q̈.
     fn constraint_acceleration(&mut self, t: f64, q: &[f64], v: &[f64], out: Values<'_>) -> Result<()>;
+    /// Gaps, normals, tangents and friction at q, for contacts that are solved rather than forces in Q.
+    fn contacts(&mut self, _t: f64, _q: &[f64], _out: &mut ContactRows) -> Result<()> {
+        Ok(())
+    }
     /// Potential energy in joules, for the report only.
     fn potential(&mut self, _t: f64, _q: &[f64]) -> Result<f64> {
         Ok(0.0)

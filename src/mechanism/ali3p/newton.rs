@@ -103,6 +103,7 @@ impl Stepper {
         check_finite("constraints", &self.phi)
     }
 
+    /// M and Φ_q; K and C, or zeros.
     pub(super) fn evaluate_matrices(&mut self, model: &mut dyn Model, s: &State, with_tangents: bool) -> Result<()> {
         self.at.mass.fill(0.0);
         model.mass(s.t, &s.q, &mut self.at.mass)?;
@@ -110,11 +111,11 @@ impl Stepper {
         self.at.jacobian.fill(0.0);
         model.jacobian(s.t, &s.q, &mut self.at.jacobian)?;
         check_finite("jacobian", &self.at.jacobian)?;
+        self.at.stiffness.fill(0.0);
+        self.at.damping.fill(0.0);
         if with_tangents {
-            self.at.stiffness.fill(0.0);
             model.stiffness(s.t, &s.q, &s.v, &mut self.at.stiffness)?;
             check_finite("stiffness", &self.at.stiffness)?;
-            self.at.damping.fill(0.0);
             model.damping(s.t, &s.q, &s.v, &mut self.at.damping)?;
             check_finite("damping", &self.at.damping)?;
         }
@@ -165,21 +166,31 @@ impl Stepper {
         let scheme = self.settings.scheme();
         let weight = (1.0 - scheme.force) / (1.0 - scheme.mass) * scheme.beta * h * h;
         let mut next = std::mem::take(&mut self.next);
+        let velocities = self.project_velocities(model, &mut next, weight);
+        let both = velocities.and_then(|n| Ok(n + self.project_accelerations(model, &mut next, weight)?));
+        self.next = next;
+        both
+    }
+
+    /// Project the velocities of a state that `at` belongs to; `rate` becomes what is left.
+    pub(super) fn project_velocities(&mut self, model: &mut dyn Model, s: &mut State, weight: f64) -> Result<usize> {
         let mut rate = std::mem::take(&mut self.rate);
+        rate.fill(0.0);
+        let known = model.constraint_rate(s.t, &s.q, &mut rate).and_then(|()| check_finite("constraint_rate", &rate));
+        let rounds = known.map(|()| self.project_onto(weight, &mut s.v, &mut rate));
+        self.rate = rate;
+        rounds
+    }
+
+    /// The same for accelerations; `rows` becomes what is left.
+    pub(super) fn project_accelerations(&mut self, model: &mut dyn Model, s: &mut State, weight: f64) -> Result<usize> {
         let mut known = std::mem::take(&mut self.rows);
-        let mut done = || -> Result<usize> {
-            rate.fill(0.0);
-            model.constraint_rate(next.t, &next.q, &mut rate)?;
-            check_finite("constraint_rate", &rate)?;
-            let mut rounds = self.project_onto(weight, &mut next.v, &mut rate);
-            known.fill(0.0);
-            model.constraint_acceleration(next.t, &next.q, &next.v, &mut known)?;
-            check_finite("constraint_acceleration", &known)?;
-            rounds += self.project_onto(weight, &mut next.a, &mut known);
-            Ok(rounds)
-        };
-        let rounds = done();
-        (self.next, self.rate, self.rows) = (next, rate, known);
+        known.fill(0.0);
+        let done = model
+            .constraint_acceleration(s.t, &s.q, &s.v, &mut known)
+            .and_then(|()| check_finite("constraint_acceleration", &known));
+        let rounds = done.map(|()| self.project_onto(weight, &mut s.a, &mut known));
+        self.rows = known;
         rounds
     }
 

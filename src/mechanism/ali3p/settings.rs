@@ -176,6 +176,12 @@ pub struct StepReport {
     pub kinetic_energy: f64,
     /// As the model says, J.
     pub potential_energy: f64,
+    /// Contacts that were closed.
+    pub contacts: usize,
+    /// Energy error of their solve, J.
+    pub contact_error: f64,
+    /// Deepest penetration left, m.
+    pub penetration: f64,
 }
 
 impl StepReport {
@@ -196,6 +202,9 @@ impl StepReport {
             acceleration_violation: 0.0,
             kinetic_energy: 0.0,
             potential_energy: 0.0,
+            contacts: 0,
+            contact_error: 0.0,
+            penetration: 0.0,
         }
     }
 }

@@ -1,9 +1,11 @@
 //! The stepper: its state, how a step is tried, accepted or repeated, and how step and penalty follow the error.
 
+use super::contact::Contacts;
 use super::model::{Model, Structure};
 use super::settings::{StepOutcome, StepReport, StepSettings};
 use super::tangent::{Matrices, Tangent};
 use crate::error::{refill, Error, Result, Status};
+use crate::Settings;
 
 /// Rounds of the projection of positions at most.
 const POSITION_ROUNDS: usize = 50;
@@ -52,11 +54,13 @@ pub struct Stepper {
     pub(super) rate: Vec<f64>,
     pub(super) rows: Vec<f64>,
     pub(super) left: Vec<f64>,
+    pub(super) pull: Vec<f64>,
     pub(super) forces: Vec<f64>,
     pub(super) residual: Vec<f64>,
     /// `M q̈` and `Φ_qᵀ λ - Q` at the beginning of the step.
     pub(super) old_inertia: Vec<f64>,
     pub(super) old_forces: Vec<f64>,
+    pub(super) contacts: Option<Box<Contacts>>,
     pub(super) report: StepReport,
 }
 
@@ -74,6 +78,10 @@ impl Stepper {
         settings.check()?;
         let (n, m) = (structure.coordinates, structure.constraints);
         let state = || State { t: 0.0, q: vec![0.0; n], v: vec![0.0; n], a: vec![0.0; n], lambda: vec![0.0; m] };
+        let contacts = match structure.contacts {
+            0 => None,
+            count => Some(Box::new(Contacts::new(count, n)?)),
+        };
         let mut tangent = Tangent::default();
         tangent.analyse(&structure)?;
         let at = Matrices {
@@ -98,10 +106,12 @@ impl Stepper {
             rate: vec![0.0; m],
             rows: vec![0.0; m],
             left: vec![0.0; m],
+            pull: vec![0.0; m],
             forces: vec![0.0; n],
             residual: vec![0.0; n],
             old_inertia: vec![0.0; n],
             old_forces: vec![0.0; n],
+            contacts,
             report: StepReport::empty(),
         })
     }
@@ -138,6 +148,19 @@ impl Stepper {
         }
         self.given = alpha.map(<[f64]>::to_vec);
         Ok(())
+    }
+
+    /// How the problem of the contacts is solved; none: as by default, to round-off.
+    pub fn set_contact_solver(&mut self, settings: Option<Settings>) -> Result<()> {
+        match &mut self.contacts {
+            Some(contacts) => contacts.set_solver(settings),
+            None => Err(Error::new(Status::InvalidState, format_args!("the model has no contacts"))),
+        }
+    }
+
+    /// Contact impulses of the last step, N s: normal and two tangents per contact.
+    pub fn contact_impulses(&self) -> &[f64] {
+        self.contacts.as_ref().map_or(&[], |c| &c.impulses)
     }
 
     /// Begin at time t with positions and velocities, which should satisfy the constraints ([`Self::project`] makes them).
@@ -182,29 +205,50 @@ impl Stepper {
         if !self.tangent.factor(&self.structure, &self.at, 0.0, weight, &self.alpha) {
             return Err(singular());
         }
+        let known = std::mem::take(&mut self.rows);
+        let forces = std::mem::take(&mut self.forces);
+        let solved = self.solve_constrained(weight, &forces, &known, &mut s.a, &mut s.lambda);
+        (self.rows, self.forces) = (known, forces);
+        if solved {
+            Ok(())
+        } else {
+            Err(singular())
+        }
+    }
+
+    /// `M x + Φ_qᵀ λ = f` and `Φ_q x + c = 0` with the factors of `M + weight Φ_qᵀ α Φ_q`, by updates of the given λ:
+    /// `(M + w Φᵀ α Φ) x = f - Φᵀ (λ + w α c)`, `λ ← λ + w α (Φ x + c)`. False: singular.
+    pub(super) fn solve_constrained(
+        &mut self,
+        weight: f64,
+        f: &[f64],
+        c: &[f64],
+        x: &mut [f64],
+        lambda: &mut [f64],
+    ) -> bool {
         let mut last = f64::INFINITY;
         for _ in 0..4 * self.settings.max_projections {
-            // (M + w Φᵀ α Φ) a = Q - Φᵀ (λ + w α c)
-            self.residual.copy_from_slice(&self.forces);
-            let pull: Vec<f64> =
-                (0..s.lambda.len()).map(|i| -s.lambda[i] - weight * self.alpha[i] * self.rows[i]).collect();
-            self.structure.jacobian.multiply_transposed(&self.at.jacobian, &pull, &mut self.residual);
+            self.residual.copy_from_slice(f);
+            for i in 0..lambda.len() {
+                self.pull[i] = -lambda[i] - weight * self.alpha[i] * c[i];
+            }
+            self.structure.jacobian.multiply_transposed(&self.at.jacobian, &self.pull, &mut self.residual);
             if !self.tangent.solve(&mut self.residual) {
-                return Err(singular());
+                return false;
             }
-            s.a.copy_from_slice(&self.residual);
-            self.phi.copy_from_slice(&self.rows);
-            self.structure.jacobian.multiply(&self.at.jacobian, &s.a, &mut self.phi);
-            for i in 0..s.lambda.len() {
-                s.lambda[i] += weight * self.alpha[i] * self.phi[i];
+            x.copy_from_slice(&self.residual);
+            self.pull.copy_from_slice(c);
+            self.structure.jacobian.multiply(&self.at.jacobian, x, &mut self.pull);
+            for (i, lambda) in lambda.iter_mut().enumerate() {
+                *lambda += weight * self.alpha[i] * self.pull[i];
             }
-            let worst = largest(&self.phi);
-            if worst <= f64::EPSILON * (1.0 + largest(&s.a)) || worst >= last {
+            let worst = largest(&self.pull);
+            if worst <= f64::EPSILON * (1.0 + largest(x)) || worst >= last {
                 break;
             }
             last = worst;
         }
-        Ok(())
+        true
     }
 
     /// α0: given, or such that the constraint's weight in the tangent of the first step is `penalty`.
@@ -336,7 +380,8 @@ impl Stepper {
             let h = if is_last { left } else { wanted };
             let tried = self.attempt(model, h, if is_last { t_end } else { self.now.t + h })?;
             if tried.converged {
-                let projections = self.project_rates(model, h)?;
+                let mut projections = self.project_rates(model, h)?;
+                projections += self.touch(model, h)?;
                 return self.accept(model, h, wanted, tried, rejected, projections);
             }
             if !s.variable_step || h <= s.h_min {
@@ -402,10 +447,21 @@ impl Stepper {
             acceleration_violation: violation(&self.rows),
             kinetic_energy: kinetic,
             potential_energy: potential,
+            ..self.contact_report()
         };
         std::mem::swap(&mut self.now, &mut self.next);
         self.h = next_h;
         Ok(self.report)
+    }
+
+    fn contact_report(&self) -> StepReport {
+        let Some(c) = &self.contacts else { return StepReport::empty() };
+        StepReport {
+            contacts: c.closed.len(),
+            contact_error: c.error,
+            penetration: c.rows.gap.iter().fold(0.0, |most, g| (-g).max(most)),
+            ..StepReport::empty()
+        }
     }
 
     pub(super) fn penalty_scale(&self, h: f64) -> f64 {
