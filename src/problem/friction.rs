@@ -6,7 +6,7 @@
 //! Enzenhoefer et al. 2019.
 
 use crate::error::{refill, reserve, Error, Result, Status};
-use crate::linalg::{at_least, at_most, where_positive};
+use crate::linalg::{at_least, at_most};
 
 /// How friction bounds depend on normal impulses. Numbers are part of the ABI.
 #[repr(C)]
@@ -224,5 +224,5 @@ impl FrictionBounds<'_> {
 /// `mu · max(x_n, 0)`, with inf · 0 = 0: an open contact does not rub, however rough.
 #[inline(always)]
 pub(super) fn reach(mu: f64, normal: f64) -> f64 {
-    where_positive(normal, where_positive(mu, mu * normal))
+    at_least(mu * normal, 0.0)
 }
