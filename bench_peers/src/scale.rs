@@ -94,8 +94,8 @@ fn picture(lines: &[Line]) -> String {
         };
         add("libmlcp pgs", &|l| Some(l.libmlcp["sweep"]));
         add("reading", &|l| Some(l.libmlcp["read"]));
-        add("Bullet SI", &|l| l.bullet);
-        add("ODE QuickStep", &|l| l.ode);
+        add("Bullet", &|l| l.bullet);
+        add("ODE", &|l| l.ode);
     }
     draw(&Axes { title: "A Gauss-Seidel sweep", x: "rows", y: "nanoseconds per row and sweep", log_y: true }, &series)
 }
