@@ -10,7 +10,7 @@ LINK    = -Iinclude -L$(LIB) -Wl,-rpath,$(abspath $(LIB)) -lmlcp -lm
 BIN     = target/examples
 PREFIX ?= /usr/local
 
-.PHONY: demo test bench bench-recording bench-peers examples engines bullet ode lib install header docs clean help
+.PHONY: demo test bench bench-recording bench-peers bench-scale examples engines bullet ode lib install header docs clean help
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 17
@@ -36,6 +36,9 @@ bench-recording: examples ## what recording 5,000 frames of 100 bodies adds to a
 
 bench-peers: lib ## libmlcp beside other solvers on one core, into docs/performance.md; PROBLEMS='*wall*' CAP=3 CORE=0
 	@CARGO="$(CARGO)" bench_peers/run.sh
+
+bench-scale: lib ## sweeps from 1e3 to 1e6 rows beside Bullet's and ODE's, into docs/scale.md; ROWS=100000
+	@CARGO="$(CARGO)" bench_peers/scale.sh
 
 lib: ## the shared library, optimised across crates
 	@scripts/setup.sh cargo

@@ -5,29 +5,11 @@
 set -eu
 
 cd "$(dirname "$0")/.."
-dir=$PWD/target/bench_peers
-mkdir -p "$dir/workers"
-flags="-O2 -Iinclude -Ibench_peers/workers"
-log=$dir/build.log
-: >"$log"
-
-# worker NAME COMMAND...: builds one, or says that it could not.
-worker() {
-    name=$1
-    shift
-    rm -f "$dir/workers/$name"
-    "$@" -o "$dir/workers/$name" >>"$log" 2>&1 || echo "bench-peers: no $name worker; see $log"
-}
-
-# Packages are installed if that can be done without asking; only `make lib` and the driver are needed.
-for pc in bullet.pc ode.pc cmake; do
-    scripts/setup.sh "$pc" >>"$log" 2>&1 || echo "bench-peers: $pc is not installed"
-done
+. bench_peers/workers.sh
 if [ ! -e /usr/include/siconos/numerics/SiconosNumerics.h ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
     apt-get install -y --no-install-recommends libsiconos-numerics-dev >>"$log" 2>&1 || true
 fi
 
-driver() { CARGO_TARGET_DIR=$dir ${CARGO:-cargo} build --release --quiet --manifest-path bench_peers/Cargo.toml "$@"; }
 driver --features clarabel,osqp 2>>"$log" || driver --features clarabel 2>>"$log" || driver
 cc $flags -std=gnu99 bench_peers/workers/libmlcp.c -o "$dir/workers/libmlcp" \
     -Ltarget/release -Wl,-rpath,"$PWD/target/release" -lmlcp -lm
@@ -48,7 +30,6 @@ for wheel in numpy scipy piqp proxsuite daqp; do
 done
 
 locked() { sed -n "/^name = \"$1\"/{n;s/version = \"\(.*\)\"/$1 \1/p}" bench_peers/Cargo.lock | head -n 1; }
-debian() { dpkg-query -W -f='${Package} ${Version}' "$1" 2>/dev/null || true; }
 wheels=$("$dir/venv/bin/python" -m pip list --format=freeze 2>/dev/null | sed -n 's/^\(piqp\|proxsuite\|daqp\)==/\1 /p' || true)
 PEER_VERSIONS=$( (debian libode-dev; echo; debian libbullet-dev; echo; debian libsiconos-numerics-dev; echo
     locked clarabel; locked osqp; echo "$wheels") | grep . | paste -sd, | sed 's/,/, /g')

@@ -3,12 +3,14 @@
 //! `run.sh` builds the workers and calls `bench-peers race DIR`. A worker is a program for one or more solvers, called as
 //! `worker SOLVER FILE`; workers/worker.h says what it reads and prints. To add a peer: a worker, and a line in `race::FIELD`.
 
+mod machine;
 mod plot;
 mod problem;
 #[cfg(any(feature = "clarabel", feature = "osqp"))]
 mod qp;
 mod race;
 mod report;
+mod scale;
 mod walls;
 
 use std::path::Path;
@@ -28,8 +30,14 @@ fn main() -> ExitCode {
                 return ExitCode::FAILURE;
             }
         }
+        ["scale", dir, docs] => {
+            if let Err(e) = scale::run(Path::new(dir), Path::new(docs)) {
+                eprintln!("bench-peers: {e}");
+                return ExitCode::FAILURE;
+            }
+        }
         _ => {
-            eprintln!("bench-peers race DIR CORPUS DOCS | clarabel FILE | osqp FILE; see run.sh");
+            eprintln!("bench-peers race DIR CORPUS DOCS | scale DIR DOCS | clarabel FILE | osqp FILE; see run.sh");
             return ExitCode::FAILURE;
         }
     }

@@ -1,5 +1,6 @@
 //! Every solver on every problem, one process each, one after the other on one core.
 
+use crate::machine::load;
 use crate::problem::{recorded, Problem};
 use crate::walls;
 use std::path::Path;
@@ -157,11 +158,6 @@ pub fn run(dir: &Path, corpus: &Path) -> Race {
     }
     let _ = std::fs::remove_file(file);
     Race { field, missing, heats, cap, patterns, load: [before, load()] }
-}
-
-fn load() -> String {
-    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    text.split_whitespace().next().unwrap_or("unknown").to_string()
 }
 
 /// A program and its first arguments.

@@ -1,4 +1,4 @@
-//! Factorisations for the solvers. Nothing here knows about complementarity.
+//! Factorisations for the solvers, and the arithmetic of row kernels. Nothing here knows about complementarity.
 //!
 //! All keep their memory from one use to the next; those that may take long look at the deadline while they work.
 
@@ -7,6 +7,7 @@ mod block_pattern;
 mod dense_cholesky;
 mod dense_lu;
 mod growing_cholesky;
+mod lanes;
 mod row_cholesky;
 mod row_qr;
 mod sparse_lu;
@@ -16,6 +17,7 @@ pub use block_cholesky::{Block, BlockCholesky};
 pub use dense_cholesky::DenseCholesky;
 pub use dense_lu::DenseLu;
 pub use growing_cholesky::GrowingCholesky;
+pub use lanes::{at_least, at_most, Two};
 pub use row_cholesky::RowCholesky;
 pub use row_qr::{BlockRow, RowQr, BLOCK};
 pub use sparse_lu::SparseLu;

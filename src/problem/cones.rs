@@ -149,10 +149,11 @@ impl Cones {
         Ok(())
     }
 
-    /// Become the contacts of these rows of another; `place` has the place of each. Memory was reserved.
-    pub(super) fn select(&mut self, whole: &Cones, rows: &[u32], place: &[u32]) {
+    /// Become the contacts of these rows of another; `place` has the place of each.
+    pub(super) fn select(&mut self, whole: &Cones, rows: &[u32], place: &[u32]) -> Result<()> {
         self.clear();
         if !whole.is_empty() {
+            self.reserve(rows.len())?;
             self.parts.resize(rows.len(), Part::None);
             for &i in rows {
                 if let Part::Normal(k) = whole.part(i as usize) {
@@ -170,6 +171,7 @@ impl Cones {
                 self.parts.clear();
             }
         }
+        Ok(())
     }
 
     /// Refuse friction rows that are in a contact already. A further row that hangs on a contact's normal may stay.

@@ -6,6 +6,7 @@
 //! Enzenhoefer et al. 2019.
 
 use crate::error::{refill, reserve, Error, Result, Status};
+use crate::linalg::{at_least, at_most};
 
 /// How friction bounds depend on normal impulses. Numbers are part of the ABI.
 #[repr(C)]
@@ -73,9 +74,12 @@ pub(super) fn check_cap(i: usize, lo: f64, hi: f64) -> Result<()> {
 }
 
 impl Friction {
-    pub(super) fn reserve(&mut self, rows: usize) -> Result<()> {
+    pub(super) fn reserve(&mut self, rows: usize, mode: FrictionMode) -> Result<()> {
         reserve(&mut self.normal, rows)?;
         reserve(&mut self.mu, rows)?;
+        if mode == FrictionMode::Coupled {
+            return Ok(());
+        }
         reserve(&mut self.frozen, rows)?;
         reserve(&mut self.frozen_at, rows)?;
         reserve(&mut self.kept, rows)
@@ -88,8 +92,8 @@ impl Friction {
         self.frozen_at.clear();
     }
 
-    pub(super) fn fill(&mut self, findex: &[i32], mu: &[f64], mode: FrictionMode) -> Result<()> {
-        self.reserve(findex.len())?;
+    /// Memory for it has been reserved.
+    pub(super) fn fill(&mut self, findex: &[i32], mu: &[f64], mode: FrictionMode) {
         self.clear();
         self.mode = mode;
         let coupled = |i: usize, f: i32| f >= 0 && f as usize != i;
@@ -97,20 +101,21 @@ impl Friction {
             self.normal.extend(findex.iter().enumerate().map(|(i, &f)| if coupled(i, f) { f as u32 } else { NONE }));
             self.mu.extend_from_slice(mu);
         }
-        Ok(())
     }
 
-    /// Become the friction of these rows of another; `place` has the place of each. Memory was reserved.
-    pub(super) fn select(&mut self, whole: &Friction, rows: &[u32], place: &[u32]) {
+    /// Become the friction of these rows of another; `place` has the place of each.
+    pub(super) fn select(&mut self, whole: &Friction, rows: &[u32], place: &[u32]) -> Result<()> {
         self.clear();
         self.mode = whole.mode;
         if whole.is_set() {
+            self.reserve(rows.len(), self.mode)?;
             let rows = rows.iter().map(|&i| i as usize);
             self.normal.extend(rows.clone().map(|i| whole.normal_of(i).map_or(NONE, |f| place[f])));
             self.mu.extend(rows.clone().map(|i| whole.mu[i]));
             self.frozen.extend(rows.clone().filter_map(|i| whole.frozen.get(i)));
             self.frozen_at.extend(rows.filter_map(|i| whole.frozen_at.get(i)));
         }
+        Ok(())
     }
 
     fn require_frozen(&self) -> Result<()> {
@@ -198,27 +203,41 @@ impl Friction {
         }
     }
 
-    #[inline]
-    pub(super) fn bounds(&self, i: usize, lo: f64, hi: f64, x: &[f64]) -> (f64, f64) {
-        match self.normal_of(i) {
-            None => (lo, hi),
-            Some(f) => {
-                let half = match self.mode {
-                    FrictionMode::Coupled => reach(self.mu[i], x[f]),
-                    FrictionMode::Frozen => self.frozen[i],
-                };
-                (lo.max(-half), hi.min(half))
+    /// The bounds of all rows, whose own ones are `lo` and `hi`.
+    pub(super) fn bounds<'a>(&'a self, lo: &'a [f64], hi: &'a [f64]) -> FrictionBounds<'a> {
+        let coupled = self.mode == FrictionMode::Coupled;
+        FrictionBounds { lo, hi, normal: &self.normal, width: if coupled { &self.mu } else { &self.frozen }, coupled }
+    }
+}
+
+/// The bounds of all rows, friction rows as their normal rows have it; made once and asked in every row visit.
+#[derive(Clone, Copy)]
+pub struct FrictionBounds<'a> {
+    lo: &'a [f64],
+    hi: &'a [f64],
+    normal: &'a [u32],
+    /// The coefficients if the bounds are coupled, else half their widths.
+    width: &'a [f64],
+    coupled: bool,
+}
+
+impl FrictionBounds<'_> {
+    /// Those of row `i` when the impulses are `x`.
+    #[inline(always)]
+    pub fn at(&self, i: usize, x: &[f64]) -> (f64, f64) {
+        let (lo, hi) = (self.lo[i], self.hi[i]);
+        match self.normal.get(i) {
+            Some(&f) if f != NONE => {
+                let half = if self.coupled { reach(self.width[i], x[f as usize]) } else { self.width[i] };
+                (at_least(lo, -half), at_most(hi, half))
             }
+            _ => (lo, hi),
         }
     }
 }
 
 /// `mu · max(x_n, 0)`, with inf · 0 = 0: an open contact does not rub, however rough.
-#[inline]
+#[inline(always)]
 pub(super) fn reach(mu: f64, normal: f64) -> f64 {
-    if normal > 0.0 && mu > 0.0 {
-        mu * normal
-    } else {
-        0.0
-    }
+    at_least(mu * normal, 0.0)
 }

@@ -154,6 +154,12 @@ impl Problem {
             Operator::Csr(a) => self.csr.reserve(whole.len(), a.columns().len())?,
             Operator::Jacobian(a) => self.jacobian.reserve(whole.len(), a.bodies())?,
         }
+        if whole.friction.is_set() {
+            self.friction.reserve(whole.len(), whole.friction.mode())?;
+        }
+        if whole.has_cones() {
+            self.cones.reserve(whole.len())?;
+        }
         self.reserve_rows(whole.len())
     }
 
@@ -178,8 +184,8 @@ impl Problem {
         pick(&mut self.b, &whole.b);
         pick(&mut self.lo, &whole.lo);
         pick(&mut self.hi, &whole.hi);
-        self.friction.select(&whole.friction, rows, &places.row);
-        self.cones.select(&whole.cones, rows, &places.row);
+        self.friction.select(&whole.friction, rows, &places.row)?;
+        self.cones.select(&whole.cones, rows, &places.row)?;
         for &i in rows {
             places.row[i as usize] = NONE;
         }

@@ -10,6 +10,7 @@
 use super::check::{finite, length, product};
 use super::islands::{Places, NONE};
 use crate::error::{reserve, Error, Result, Status};
+use crate::linalg::Two;
 use nalgebra::{Matrix3, Vector3};
 
 /// Doubles per constraint row.
@@ -35,25 +36,52 @@ impl Row {
     /// `K_i y`.
     #[inline]
     pub fn dot(&self, y: &[f64]) -> f64 {
-        let (p, q) = (&y[6 * self.body[0] as usize..][..6], &y[6 * self.body[1] as usize..][..6]);
-        let mut s = [0.0; 2];
-        for c in 0..6 {
-            s[0] += self.k[c] * p[c];
-            s[1] += self.k[6 + c] * q[c];
-        }
-        s[0] + s[1]
+        let (y, _) = y.as_chunks::<6>();
+        dot(&self.k, &y[self.body[0] as usize], &y[self.body[1] as usize])
     }
 
     /// `y += K_iᵀ x_i`.
     #[inline]
     pub fn add(&self, x: f64, y: &mut [f64]) {
-        for (half, &body) in self.body.iter().enumerate() {
-            let y = &mut y[6 * body as usize..][..6];
-            for c in 0..6 {
-                y[c] += self.k[6 * half + c] * x;
+        let (y, _) = y.as_chunks_mut::<6>();
+        let (k, _) = self.k.as_chunks::<6>();
+        let x = Two::both(x);
+        for (k, &body) in k.iter().zip(&self.body) {
+            let (y, _) = y[body as usize].as_chunks_mut::<2>();
+            let (k, _) = k.as_chunks::<2>();
+            for c in 0..3 {
+                Two::load(&y[c]).add_product(Two::load(&k[c]), x).store(&mut y[c]);
             }
         }
     }
+
+    /// `K_i K_jᵀ`: what an impulse in one row does to the velocity of the other.
+    #[inline]
+    pub fn coupling(&self, other: &Row) -> f64 {
+        if self.body == other.body {
+            let (k, _) = other.k.as_chunks::<6>();
+            return dot(&self.k, &k[0], &k[1]);
+        }
+        let mut a = 0.0;
+        for s in 0..2 {
+            for t in 0..2 {
+                if self.body[s] == other.body[t] {
+                    a += (0..6).map(|c| self.k[6 * s + c] * other.k[6 * t + c]).sum::<f64>();
+                }
+            }
+        }
+        a
+    }
+}
+
+/// A row's twelve entries times six and six others.
+#[inline(always)]
+fn dot(k: &[f64; ROW_LEN], p: &[f64; 6], q: &[f64; 6]) -> f64 {
+    let (k, _) = k.as_chunks::<2>();
+    let ((p, _), (q, _)) = (p.as_chunks::<2>(), q.as_chunks::<2>());
+    let at = |c: usize, y: &[f64; 2]| Two::load(&k[c]) * Two::load(y);
+    // Few steps one after the other: the next row waits for the result.
+    (((at(0, &p[0]) + at(1, &p[1])) + (at(2, &p[2]) + at(3, &q[0]))) + (at(4, &q[1]) + at(5, &q[2]))).sum()
 }
 
 /// Two-body constraint rows.
@@ -293,22 +321,13 @@ impl Jacobian {
 
     pub(super) fn diagonal(&self, out: &mut [f64]) {
         for ((a, row), c) in out.iter_mut().zip(&self.rows).zip(&self.compliance) {
-            *a = row.k.iter().map(|k| k * k).sum::<f64>() + c;
+            *a = row.coupling(row) + c;
         }
     }
 
     /// Entry (i, j) of A.
     pub fn entry(&self, i: usize, j: usize) -> f64 {
-        let (p, q) = (&self.rows[i], &self.rows[j]);
-        let mut a = if i == j { self.compliance[i] } else { 0.0 };
-        for s in 0..2 {
-            for t in 0..2 {
-                if p.body[s] == q.body[t] {
-                    a += (0..6).map(|c| p.k[6 * s + c] * q.k[6 * t + c]).sum::<f64>();
-                }
-            }
-        }
-        a
+        self.rows[i].coupling(&self.rows[j]) + if i == j { self.compliance[i] } else { 0.0 }
     }
 
     /// `y += Kᵀ x`.

@@ -1,8 +1,9 @@
 //! What to solve: one operator A (dense, CSR or Jacobian rows), b, bounds, friction coupling and friction cones.
 //!
 //! A problem is refilled every step. Choosing a matrix starts it anew (b = 0, every row free, no friction); every
-//! buffer keeps its capacity, so a step no larger than an earlier one allocates nothing. A call that fails leaves the
-//! problem as it was: everything is checked before anything is written.
+//! buffer keeps its capacity, so a step no larger than an earlier one allocates nothing. Friction and cones take their
+//! memory when they are first used, for the largest step so far. A call that fails leaves the problem as it was:
+//! everything is checked before anything is written.
 
 mod check;
 mod cones;
@@ -15,7 +16,7 @@ mod jacobian;
 pub use cones::{project_disc, Cone, Cones, Part};
 pub use csr::Csr;
 pub use dense::{Dense, Triangle};
-pub use friction::{Friction, FrictionMode};
+pub use friction::{Friction, FrictionBounds, FrictionMode};
 pub use islands::{Islands, Places};
 pub use jacobian::{Jacobian, Row, BODY_LEN, ROW_LEN};
 
@@ -129,6 +130,8 @@ impl Problem {
     /// allocates.
     pub fn reserve(&mut self, rows: usize, bodies: usize) -> Result<()> {
         self.jacobian.reserve(rows, bodies)?;
+        self.friction.reserve(rows, FrictionMode::Frozen)?;
+        self.cones.reserve(rows)?;
         self.reserve_rows(rows)
     }
 
@@ -136,8 +139,7 @@ impl Problem {
         for v in [&mut self.diagonal, &mut self.b, &mut self.next_b, &mut self.lo, &mut self.hi] {
             reserve(v, rows)?;
         }
-        self.friction.reserve(rows)?;
-        self.cones.reserve(rows)
+        Ok(())
     }
 
     /// A as `n` rows of `row_stride` doubles, of which the first `n` count; with [`Triangle::Lower`] only `j <= i` is
@@ -291,12 +293,15 @@ impl Problem {
         length("mu", mu.len(), self.len())?;
         friction::check(findex, mu, &self.lo, &self.hi)?;
         self.cones.check_friction(findex)?;
-        self.friction.fill(findex, mu, mode)
+        self.friction.reserve(self.b.capacity(), mode)?;
+        self.friction.fill(findex, mu, mode);
+        Ok(())
     }
 
     /// Declare contacts with exact Coulomb friction: three rows each (normal, two tangents) and a coefficient. They
     /// replace all earlier cones; rows coupled by [`Self::set_friction`] stay so, and no row may be both.
     pub fn set_cones(&mut self, rows: &[i32], mu: &[f64]) -> Result<()> {
+        self.cones.reserve(self.b.capacity())?;
         self.cones.fill(rows, mu, &self.lo, &self.hi, &self.friction)
     }
 
@@ -419,9 +424,15 @@ impl Problem {
     #[inline]
     pub fn bounds_of(&self, i: usize, x: &[f64]) -> (f64, f64) {
         match self.cones.radius(i, x) {
-            None => self.friction.bounds(i, self.lo[i], self.hi[i], x),
+            None => self.friction_bounds().at(i, x),
             Some(radius) => (-radius, radius),
         }
+    }
+
+    /// The bounds of all rows but a cone's tangents, for visits to many of them.
+    #[inline]
+    pub fn friction_bounds(&self) -> FrictionBounds<'_> {
+        self.friction.bounds(&self.lo, &self.hi)
     }
 
     /// Move x into the bounds that hold there: rows that bound others first, then the rows that hang on them.

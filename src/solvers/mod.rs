@@ -29,6 +29,7 @@ mod prox;
 mod prox_gs;
 mod prox_newton;
 mod proximal;
+mod row_sweep;
 mod scaled;
 mod spg;
 mod sweep;

@@ -11,7 +11,7 @@
 //! It wins over plain sweeps where they converge slowly and evenly, on stacks and chains.
 //! It fails where contacts keep opening and closing: then it restarts often, and is a plain sweep.
 
-use super::sweep::{Sweeper, ROUND_OFF};
+use super::sweep::{Order, Sweeper, ROUND_OFF};
 use super::{require_positive_diagonal, Progress, Solver, State};
 use crate::error::{refill, reserve, Result};
 use crate::problem::Problem;
@@ -54,7 +54,8 @@ impl Solver for Nncg {
     fn step(&mut self, problem: &Problem, state: &mut State, _: &Budget) -> Result<Progress> {
         // x keeps z for a moment.
         state.x.copy_from_slice(&self.z);
-        let swept = self.sweeper.sweep(problem, &mut self.z, 0..problem.len(), |i, x| problem.bounds_of(i, x));
+        let bounds = problem.friction_bounds();
+        let swept = self.sweeper.sweep(problem, &mut self.z, Order::Forth, |i, x| bounds.at(i, x));
         let size = 2.0 * swept.change;
         let beta = if self.last > 0.0 { size / self.last } else { 0.0 };
         let plain = self.last == 0.0;

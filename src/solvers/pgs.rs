@@ -10,7 +10,7 @@
 //! It wins when a rough answer will do, many contacts share few bodies and n is large. It fails slowly: high mass ratios
 //! and long chains need a number of sweeps that grows with the condition number.
 
-use super::sweep::{Sweeper, ROUND_OFF};
+use super::sweep::{Order, Sweeper, ROUND_OFF};
 use super::{require_positive_diagonal, Progress, Solver, State};
 use crate::error::Result;
 use crate::problem::Problem;
@@ -40,7 +40,8 @@ impl Solver for Pgs {
     }
 
     fn step(&mut self, problem: &Problem, state: &mut State, _: &Budget) -> Result<Progress> {
-        let swept = self.sweeper.sweep(problem, &mut state.x, 0..problem.len(), |i, x| problem.bounds_of(i, x));
+        let bounds = problem.friction_bounds();
+        let swept = self.sweeper.sweep(problem, &mut state.x, Order::Forth, |i, x| bounds.at(i, x));
         state.w_is_exact = false;
         state.change = swept.change;
         state.set_changes = swept.set_changes;

@@ -16,7 +16,7 @@
 
 use super::box_qp::{self, BoxQp};
 use super::free_system::FreeSystem;
-use super::sweep::{Sweeper, ROUND_OFF};
+use super::sweep::{Order, Sweeper, ROUND_OFF};
 use super::{Progress, Solver, State};
 use crate::error::{refill, reserve, Result};
 use crate::linalg::Failure;
@@ -80,7 +80,7 @@ impl Solver for PgsSm {
         let mut swept = Default::default();
         for _ in 0..SWEEPS {
             let (lo, hi) = (&self.qp.lo, &self.qp.hi);
-            swept = self.sweeper.sweep(problem, &mut state.x, 0..problem.len(), |i, _| (lo[i], hi[i]));
+            swept = self.sweeper.sweep(problem, &mut state.x, Order::Forth, |i, _| (lo[i], hi[i]));
         }
         self.qp.refresh(problem, state)?;
         for (free, i) in self.is_free.iter_mut().zip(0..) {

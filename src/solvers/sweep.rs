@@ -1,12 +1,14 @@
-//! One projected Gauss-Seidel sweep over the rows in any order, shared by every solver that sweeps.
+//! One projected Gauss-Seidel sweep over the rows, shared by every solver that sweeps.
 //!
 //! ```text
 //! x_i ← clamp( x_i - ω w_i / a_ii, lo_i, hi_i ),   w_i = (A x + b)_i
 //! ```
-//! Cost per sweep: the nonzeros of A; with Jacobian rows 48 flops a row, on whitened rows (`problem/jacobian.rs`) and
-//! the whitened velocity `y = Kᵀx`, which is carried along.
+//! Cost per sweep: the nonzeros of A; with Jacobian rows 48 flops a row (`row_sweep.rs`), on whitened rows
+//! (`problem/jacobian.rs`) and the whitened velocity `y = Kᵀx`, which is carried along.
 
+use super::row_sweep::{self, RowSweep};
 use crate::error::{refill, reserve, Result};
+use crate::linalg::{at_least, at_most};
 use crate::problem::{Csr, Dense, Jacobian, Operator, Problem};
 
 /// Changes whose energy is below this fraction of the impulses' own energy are round-off.
@@ -23,27 +25,55 @@ pub(super) struct Swept {
     pub set_changes: usize,
 }
 
+impl Swept {
+    /// Take note of a visit to a row of diagonal `a`.
+    #[inline(always)]
+    pub fn add(&mut self, a: f64, old: f64, new: f64, (lo, hi): (f64, f64)) {
+        let delta = new - old;
+        self.change += a * delta * delta;
+        self.energy += a * new * new;
+        self.set_changes += usize::from((old > lo && old < hi) != (new > lo && new < hi));
+    }
+
+    /// All rows were visited.
+    #[inline]
+    pub fn close(self) -> Swept {
+        Swept { change: 0.5 * self.change, ..self }
+    }
+}
+
 /// The memory of sweeps.
 #[derive(Default)]
 pub(super) struct Sweeper {
     relaxation: f64,
-    /// 1/a_ii.
-    inverse_diagonal: Vec<f64>,
+    /// Of Jacobian rows: what each owes to the two before it.
+    couplings: Vec<[f64; 2]>,
     /// Whitened body velocities Kᵀx of a Jacobian problem.
     y: Vec<f64>,
 }
 
+/// The order in which a sweep visits the rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    /// As they are listed.
+    Forth,
+    /// From the last to the first.
+    Back,
+}
+
 impl Sweeper {
     pub fn reserve(&mut self, problem: &Problem) -> Result<()> {
-        reserve(&mut self.inverse_diagonal, problem.len())?;
-        reserve(&mut self.y, 6 * (problem.bodies() + 1))
+        if let Operator::Jacobian(jacobian) = problem.operator() {
+            reserve(&mut self.couplings, row_sweep::couplings_len(problem.len()))?;
+            reserve(&mut self.y, jacobian.whitened_len())?;
+        }
+        Ok(())
     }
 
     pub fn start(&mut self, problem: &Problem, x: &[f64], relaxation: f64) -> Result<()> {
         self.relaxation = relaxation;
-        refill(&mut self.inverse_diagonal, problem.len(), 0.0)?;
-        for (inverse, a) in self.inverse_diagonal.iter_mut().zip(problem.diagonal()) {
-            *inverse = 1.0 / a;
+        if let Operator::Jacobian(jacobian) = problem.operator() {
+            row_sweep::find_couplings(jacobian, &mut self.couplings)?;
         }
         self.moved(problem, x)
     }
@@ -62,15 +92,21 @@ impl Sweeper {
         &mut self,
         problem: &Problem,
         x: &mut [f64],
-        order: impl Iterator<Item = usize>,
+        order: Order,
         bounds: impl Fn(usize, &[f64]) -> (f64, f64),
     ) -> Swept {
-        let Sweeper { relaxation, inverse_diagonal, y } = self;
-        let mut visit = Visit { problem, relaxation: *relaxation, inverse_diagonal, x };
+        let relaxation = self.relaxation;
         match problem.operator() {
-            Operator::Dense(a) => visit.rows(DenseRows(a), order, bounds),
-            Operator::Csr(a) => visit.rows(CsrRows(a), order, bounds),
-            Operator::Jacobian(a) => visit.rows(JacobianRows { jacobian: a, y }, order, bounds),
+            Operator::Dense(a) => visit(problem, relaxation, x, order, bounds, |i, x| a.row_dot(i, x)),
+            Operator::Csr(a) => visit(problem, relaxation, x, order, bounds, |i, x| a.row_dot(i, x)),
+            Operator::Jacobian(jacobian) => {
+                let Sweeper { couplings, y, .. } = self;
+                let rows = RowSweep { problem, jacobian, relaxation, couplings, y, x };
+                match order {
+                    Order::Forth => rows.run::<false>(bounds),
+                    Order::Back => rows.run::<true>(bounds),
+                }
+            }
         }
     }
 
@@ -131,43 +167,28 @@ impl Rows for JacobianRows<'_> {
     }
 }
 
-/// A sweep in progress.
-struct Visit<'a> {
-    problem: &'a Problem,
+/// A sweep over the rows of a matrix.
+#[inline]
+fn visit(
+    problem: &Problem,
     relaxation: f64,
-    inverse_diagonal: &'a [f64],
-    x: &'a mut [f64],
-}
-
-impl Visit<'_> {
-    #[inline]
-    fn rows(
-        &mut self,
-        mut rows: impl Rows,
-        order: impl Iterator<Item = usize>,
-        bounds: impl Fn(usize, &[f64]) -> (f64, f64),
-    ) -> Swept {
-        let (b, a) = (self.problem.b(), self.problem.diagonal());
-        let x = &mut *self.x;
-        let mut swept = Swept::default();
-        let mut change = 0.0;
-        for i in order {
-            let w = rows.velocity(i, x) + b[i];
-            let (lo, hi) = bounds(i, x);
-            let old = x[i];
-            let new = (old - self.relaxation * w * self.inverse_diagonal[i]).max(lo).min(hi);
-            let delta = new - old;
-            // Not finite: the row overflowed, and x stays as it is.
-            if delta != 0.0 && delta.is_finite() {
-                x[i] = new;
-                rows.changed(i, delta);
-                change += a[i] * delta * delta;
-                let was_free = old > lo && old < hi;
-                swept.set_changes += usize::from(was_free != (new > lo && new < hi));
-            }
-            swept.energy += a[i] * x[i] * x[i];
+    x: &mut [f64],
+    order: Order,
+    bounds: impl Fn(usize, &[f64]) -> (f64, f64),
+    velocity: impl Fn(usize, &[f64]) -> f64,
+) -> Swept {
+    let (b, a, n) = (problem.b(), problem.diagonal(), x.len());
+    let mut swept = Swept::default();
+    for k in 0..n {
+        let i = if order == Order::Forth { k } else { n - 1 - k };
+        let (lo, hi) = bounds(i, x);
+        let old = x[i];
+        let new = at_most(at_least(old - relaxation / a[i] * (velocity(i, x) + b[i]), lo), hi);
+        // Not finite: the row overflowed, and x stays as it is.
+        if (new - old).is_finite() {
+            x[i] = new;
         }
-        swept.change = 0.5 * change;
-        swept
+        swept.add(a[i], old, x[i], (lo, hi));
     }
+    swept.close()
 }

@@ -11,7 +11,7 @@
 //! reverse but for the first sweep, and chains listed against the way the load travels fare no worse than others. It
 //! fails as one-way sweeps do, and with ω = 1 a step, at twice the cost, gains hardly more than one of theirs.
 
-use super::sweep::{Sweeper, ROUND_OFF};
+use super::sweep::{Order, Sweeper, ROUND_OFF};
 use super::{require_positive_diagonal, Progress, Solver, State};
 use crate::error::Result;
 use crate::problem::Problem;
@@ -41,10 +41,10 @@ impl Solver for SymmetricPgs {
     }
 
     fn step(&mut self, problem: &Problem, state: &mut State, _: &Budget) -> Result<Progress> {
-        let n = problem.len();
-        let bounds = |i: usize, x: &[f64]| problem.bounds_of(i, x);
-        let forth = self.sweeper.sweep(problem, &mut state.x, 0..n, bounds);
-        let back = self.sweeper.sweep(problem, &mut state.x, (0..n).rev(), bounds);
+        let friction = problem.friction_bounds();
+        let bounds = |i: usize, x: &[f64]| friction.at(i, x);
+        let forth = self.sweeper.sweep(problem, &mut state.x, Order::Forth, bounds);
+        let back = self.sweeper.sweep(problem, &mut state.x, Order::Back, bounds);
         state.w_is_exact = false;
         state.change = forth.change + back.change;
         state.set_changes = forth.set_changes + back.set_changes;

@@ -38,6 +38,12 @@ impl Scene {
         id
     }
 
+    /// A ball of the given mass and radius, likewise.
+    fn add_ball(&mut self, mass: f64, radius: f64) -> i32 {
+        let side = radius * 2.4f64.sqrt();
+        self.add_box(mass, [side; 3])
+    }
+
     /// Relative velocity of body 1 against body 0 along `axis` at arms `r0`, `r1`.
     fn add_row(&mut self, pair: [i32; 2], r0: [f64; 3], r1: [f64; 3], axis: [f64; 3], bounds: [f64; 2]) -> i32 {
         let cross = |r: [f64; 3]| {
@@ -58,8 +64,13 @@ impl Scene {
 
     /// A contact with normal +z from body 0 to body 1: one normal and two friction rows.
     fn add_contact(&mut self, pair: [i32; 2], r0: [f64; 3], r1: [f64; 3], mu: f64) {
-        let normal = self.add_row(pair, r0, r1, [0.0, 0.0, 1.0], [0.0, f64::INFINITY]);
-        for axis in [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]] {
+        self.add_contact_along([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], pair, r0, r1, mu);
+    }
+
+    /// A contact with the given normal and tangents.
+    fn add_contact_along(&mut self, axes: [[f64; 3]; 3], pair: [i32; 2], r0: [f64; 3], r1: [f64; 3], mu: f64) {
+        let normal = self.add_row(pair, r0, r1, axes[0], [0.0, f64::INFINITY]);
+        for axis in [axes[1], axes[2]] {
             let row = self.add_row(pair, r0, r1, axis, [f64::NEG_INFINITY, f64::INFINITY]) as usize;
             self.findex[row] = normal;
             self.mu[row] = mu;
@@ -148,6 +159,42 @@ pub fn wall(width: usize, height: usize, compliance: f64) -> Scene {
     }
     for (i, c) in scene.compliance.iter_mut().enumerate() {
         *c = if scene.findex[i] < 0 { compliance } else { 0.0 };
+    }
+    scene
+}
+
+/// Balls of 1 m and 1 kg, closely packed in `layers` square layers of `side` by `side`: four neighbours below, four around.
+pub fn packing(side: usize, layers: usize) -> Scene {
+    let mut scene = Scene::default();
+    let mut centres: Vec<[f64; 3]> = Vec::new();
+    for layer in 0..layers {
+        let shift = 0.5 * (layer % 2) as f64;
+        for k in 0..side * side {
+            let at = [(k / side) as f64 + shift, (k % side) as f64 + shift, 0.5 + layer as f64 * 0.5f64.sqrt()];
+            let id = scene.add_ball(1.0, 0.5);
+            if layer == 0 {
+                scene.add_contact([-1, id], [0.0; 3], [0.0, 0.0, -0.5], 0.5);
+            }
+            // Neighbours stand in this layer or the one before.
+            for other in centres.len().saturating_sub(2 * side * side)..centres.len() {
+                let n: [f64; 3] = std::array::from_fn(|c| at[c] - centres[other][c]);
+                if n.iter().map(|v| v * v).sum::<f64>() < 1.001 {
+                    let [x, y, z] = n;
+                    let across = if x.abs() < 0.7 { [0.0, z, -y] } else { [-z, 0.0, x] };
+                    let length = across.iter().map(|v| v * v).sum::<f64>().sqrt();
+                    let t = across.map(|v| v / length);
+                    let s = [y * t[2] - z * t[1], z * t[0] - x * t[2], x * t[1] - y * t[0]];
+                    scene.add_contact_along(
+                        [n, t, s],
+                        [other as i32, id],
+                        n.map(|v| 0.5 * v),
+                        n.map(|v| -0.5 * v),
+                        0.5,
+                    );
+                }
+            }
+            centres.push(at);
+        }
     }
     scene
 }
