@@ -20,7 +20,7 @@ const METHODS: [Method; 3] = [
 ];
 
 /// Bottom and four sides.
-fn scene(count: usize) -> Pile {
+pub fn scene(count: usize) -> Pile {
     let (x, y) = (Vector3::x(), Vector3::y());
     let walls = vec![(Vector3::z(), 0.0), (x, -WALL), (-x, -WALL), (y, -WALL), (-y, -WALL)];
     let mut pile = Pile::new(RADIUS, 0.0, 1.0, 0.3, STEP, walls);

@@ -2,6 +2,7 @@
 //! knuckles that a limited motor holds at the steering angle, two contact points per wheel, rolling resistance as angular
 //! friction, a torque converter and an open differential. Sizes and masses are ours; the paper gives none.
 
+use super::quiet;
 use crate::rigid::{Body, Kind, Mechanism, Rows, Vector};
 use mlcp::{Engine, Problem, Report, Settings};
 use nalgebra::UnitQuaternion;
@@ -45,6 +46,8 @@ pub struct Forklift {
     engine: Engine,
     problem: Problem,
     steps: usize,
+    /// Begin a step with the last one's impulses; else with none.
+    pub warm: bool,
 }
 
 /// The turn about z that points the axis of a wheel at (-WHEELBASE, y) to the centre of the circle.
@@ -89,6 +92,7 @@ impl Forklift {
             engine: Engine::new(settings)?,
             problem: Problem::new(),
             steps: 0,
+            warm: false,
         })
     }
 
@@ -174,7 +178,7 @@ impl Forklift {
         forces
     }
 
-    /// Step once from a cold start; how the solve went.
+    /// Step once; how the solve went.
     pub fn step(&mut self) -> mlcp::Result<Report> {
         let (rows, lo, hi) = self.rows();
         // Tyres are soft along the normal; all else is as good as rigid.
@@ -186,7 +190,8 @@ impl Forklift {
         problem.set_jacobian(&self.mechanism.inverse_mass(), &rows.jacobian, &rows.bodies, Some(&compliance))?;
         problem.set_motion(H, &self.mechanism.velocities(), Some(&forces), Some(&rows.violation))?;
         problem.set_bounds(&lo, &hi)?;
-        let report = *self.engine.solve(problem, None, None)?;
+        let start = Some(self.engine.x().to_vec()).filter(|x| self.warm && x.len() == ROWS);
+        let report = quiet::solve(&mut self.engine, problem, start.as_deref())?;
         let x = self.engine.x();
         for (p, normal) in self.normals.iter_mut().enumerate() {
             *normal = x[FIRST_CONTACT + 3 * p].max(0.0);
