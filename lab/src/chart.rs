@@ -129,7 +129,7 @@ impl Chart {
 
 /// Little squares that a curve runs through.
 fn cells(points: &[(f64, f64)]) -> HashSet<(i32, i32)> {
-    const SIDE: f64 = 3.0;
+    const SIDE: f64 = 2.0;
     let mut all = HashSet::new();
     for ends in points.windows(2) {
         let ((ax, ay), (bx, by)) = (ends[0], ends[1]);
@@ -180,7 +180,7 @@ fn polyline(out: &mut String, points: &[(f64, f64)], stroke: &str) {
 fn legend(out: &mut String, names: &[String], top: f64, width: f64) -> f64 {
     let (mut x, mut y) = (20.0, top);
     for (style, name) in names.iter().enumerate() {
-        let long = 60.0 + 7.4 * name.chars().count() as f64;
+        let long = 55.0 + 7.2 * name.chars().count() as f64;
         if x > 20.0 && x + long > width {
             (x, y) = (20.0, y + LINE);
         }

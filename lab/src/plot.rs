@@ -63,7 +63,13 @@ impl Panel {
     }
 
     /// Frame, grid, tick labels, titles.
-    pub(crate) fn axes(&self, out: &mut String, x_ticks: &[(f64, String)], y_ticks: &[(f64, String)], titles: [&str; 3]) {
+    pub(crate) fn axes(
+        &self,
+        out: &mut String,
+        x_ticks: &[(f64, String)],
+        y_ticks: &[(f64, String)],
+        titles: [&str; 3],
+    ) {
         let [title, x_title, y_title] = titles;
         let (right, bottom) = (self.left + self.width, self.top + self.height);
         for (v, label) in x_ticks {

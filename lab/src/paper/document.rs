@@ -43,7 +43,7 @@ pub fn document(sections: &[(&str, Section)], figures: &str) -> String {
     }
     for (name, section) in sections {
         let _ = write!(out, "\n## {name}\n\n**{}.** *{}.* {}\n\n", section.title, section.source, section.setup);
-        out += "| the paper says | measured here | verdict | why |\n|---|---|---|---|\n";
+        let _ = writeln!(out, "| {} | measured here | verdict | why |\n|---|---|---|---|", section.stated());
         for c in &section.claims {
             let [says, measured, why] = [&c.says, &c.measured, &c.reason].map(|words| cell(words));
             let _ = writeln!(out, "| {says} | {measured} | {} | {why} |", c.verdict.name());

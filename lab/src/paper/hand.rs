@@ -350,7 +350,8 @@ fn figures(section: &mut Section, steps: &[Step]) {
         ("contacts, RMS".to_string(), over(&|s| 1e3 * s.depth[1])),
         ("largest joint gap".to_string(), over(&|s| 1e3 * s.gap[0])),
     ];
-    let chart = |title, y_title, log, curves| Chart { title, x_title: "t [s]", y_title, log, curves, ..Chart::default() };
+    let chart =
+        |title, y_title, log, curves| Chart { title, x_title: "t [s]", y_title, log, curves, ..Chart::default() };
     section.figure(
         "hand_time",
         "The grasp: down until 0.6 s, grasp, up from 1.2 s",

@@ -109,6 +109,15 @@ impl Section {
         self.tables.push((name.to_string(), csv));
     }
 
+    /// Whose statements they are.
+    pub fn stated(&self) -> &'static str {
+        if self.source.starts_with("beyond") {
+            "expected"
+        } else {
+            "the paper says"
+        }
+    }
+
     /// The worst of its statements.
     pub fn verdict(&self) -> Verdict {
         self.claims.iter().map(|c| c.verdict).max().unwrap_or(Verdict::Reproduced)

@@ -68,6 +68,11 @@ impl BrickWall {
         moved.fold(0.0, f64::max)
     }
 
+    /// The problem of the last step, and its solution.
+    pub fn solved(&self) -> (&Problem, &[f64]) {
+        (&self.problem, self.engine.x())
+    }
+
     /// Every contact, as the two bodies and where they touch.
     fn contacts(&self) -> Vec<([Option<usize>; 2], Touch)> {
         let bodies = &self.mechanism.bodies;

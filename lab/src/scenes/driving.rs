@@ -101,6 +101,11 @@ impl Forklift {
         self.steps as f64 * H
     }
 
+    /// The problem of the last step, and its solution.
+    pub fn solved(&self) -> (&Problem, &[f64]) {
+        (&self.problem, self.engine.x())
+    }
+
     /// Where the chassis is.
     pub fn position(&self) -> Vector {
         self.mechanism.bodies[0].position

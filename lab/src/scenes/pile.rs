@@ -247,6 +247,11 @@ impl Stepper {
         })
     }
 
+    /// The problem of the last step, and its solution.
+    pub fn solved(&self) -> (&Problem, &[f64]) {
+        (&self.problem, self.engine.x())
+    }
+
     /// How the last solve went.
     pub fn report(&self) -> Option<Report> {
         self.report
