@@ -8,6 +8,7 @@
  *     mlcp-lab info ode_hand.h5;  mlcp-lab replay ode_hand.h5 --problem '01500*' --solver pgs,auto
  */
 #include "mlcp_ode.hpp"
+#include "ode_frame.h"
 #include "ode_world.h"
 
 #include <cstdlib>
@@ -25,15 +26,12 @@ static const int LINKS = 12, SWEEPS = 50; /* with H, Gazebo's defaults */
 
 /* A world that remembers the contacts of the step. */
 struct Scene : ode_world::World {
-    std::vector<dContact> touching;
-    std::vector<dBodyID> pairs;
+    std::vector<ode_frame::Touch> touching;
 
     void contact(const dContact &c, dBodyID body1, dBodyID body2) override
     {
         World::contact(c, body1, body2);
-        touching.push_back(c);
-        pairs.push_back(body1);
-        pairs.push_back(body2);
+        touching.push_back({c.geom, c.surface.mu, body1, body2});
     }
     /* A rod with round ends from one point to another. */
     dBodyID capsule(double kg, double radius, const double (&from)[3], const double (&to)[3])
@@ -46,8 +44,8 @@ struct Scene : ode_world::World {
         length = std::sqrt(length);
         dMass mass;
         dMassSetCapsuleTotal(&mass, kg, 3, radius, length);
-        const dBodyID rod =
-            body(mass, dCreateCapsule(space, radius, length), (from[0] + to[0]) / 2, (from[1] + to[1]) / 2, (from[2] + to[2]) / 2);
+        const dGeomID geom = dCreateCapsule(space, radius, length);
+        const dBodyID rod = body(mass, geom, (from[0] + to[0]) / 2, (from[1] + to[1]) / 2, (from[2] + to[2]) / 2);
         dMatrix3 turn;
         dRFromZAxis(turn, along[0], along[1], along[2]);
         dBodySetRotation(rod, turn);
@@ -140,85 +138,6 @@ static void record_island(const mlcp::ode::Record &record, void *data)
     }
 }
 
-static std::int32_t number(const Scene &w, dBodyID body)
-{
-    const std::vector<dBodyID>::const_iterator at = std::find(w.bodies.begin(), w.bodies.end(), body);
-    return at == w.bodies.end() ? -1 : static_cast<std::int32_t>(at - w.bodies.begin());
-}
-
-/* The step as a frame: how deep contacts are, how far the two halves of every joint are apart. */
-static void record_frame(const Scene &w, Recording &to)
-{
-    std::vector<double> masses, inertia, positions, quaternions, velocities, forces;
-    for (dBodyID b : w.bodies) {
-        dMass mass;
-        dBodyGetMass(b, &mass);
-        masses.push_back(mass.mass);
-        for (int k = 0; k < 9; k++) {
-            inertia.push_back(mass.I[4 * (k / 3) + k % 3]);
-        }
-        positions.insert(positions.end(), dBodyGetPosition(b), dBodyGetPosition(b) + 3);
-        quaternions.insert(quaternions.end(), dBodyGetQuaternion(b), dBodyGetQuaternion(b) + 4);
-        velocities.insert(velocities.end(), dBodyGetLinearVel(b), dBodyGetLinearVel(b) + 3);
-        velocities.insert(velocities.end(), dBodyGetAngularVel(b), dBodyGetAngularVel(b) + 3);
-        forces.insert(forces.end(), {0, 0, -9.81 * mass.mass, 0, 0, 0});
-    }
-    std::vector<std::int32_t> rows, joint_pairs, pairs;
-    std::vector<double> jacobian, violation, lo, hi, gap, mu, normals, points;
-    for (dJointID j : w.joints) {
-        dVector3 anchors[2];
-        if (dJointGetType(j) == dJointTypeBall) {
-            dJointGetBallAnchor(j, anchors[0]);
-            dJointGetBallAnchor2(j, anchors[1]);
-        } else {
-            dJointGetHingeAnchor(j, anchors[0]);
-            dJointGetHingeAnchor2(j, anchors[1]);
-        }
-        rows.push_back(3);
-        for (int i = 0; i < 2; i++) {
-            joint_pairs.push_back(number(w, dJointGetBody(j, i)));
-        }
-        for (int k = 0; k < 3; k++) {
-            for (int i = 0; i < 2; i++) {
-                const double sign = i == 0 ? 1 : -1;
-                dVector3 arm, axis = {k == 0 ? sign : 0, k == 1 ? sign : 0, k == 2 ? sign : 0, 0}, turn;
-                dSubtractVectors3(arm, anchors[i], dBodyGetPosition(dJointGetBody(j, i)));
-                dCalcVectorCross3(turn, arm, axis);
-                jacobian.insert(jacobian.end(), axis, axis + 3);
-                jacobian.insert(jacobian.end(), turn, turn + 3);
-            }
-            violation.push_back(anchors[0][k] - anchors[1][k]);
-        }
-    }
-    lo.assign(violation.size(), -INFINITY);
-    hi.assign(violation.size(), INFINITY);
-    for (std::size_t i = 0; i < w.touching.size(); i++) {
-        /* ODE's normal points into the first body, ours away from it. */
-        const dContactGeom &g = w.touching[i].geom;
-        const std::int32_t first = number(w, w.pairs[2 * i]);
-        pairs.push_back(first);
-        pairs.push_back(number(w, w.pairs[2 * i + 1]));
-        gap.push_back(-g.depth);
-        mu.push_back(w.touching[i].surface.mu);
-        for (int k = 0; k < 3; k++) {
-            normals.push_back(-g.normal[k]);
-            points.push_back(g.pos[k] - (first < 0 ? 0.0 : positions[3 * first + k]));
-        }
-    }
-    const mlcp_bodies bodies = {sizeof bodies,     masses.size(),      nullptr,           masses.data(), inertia.data(),
-                                positions.data(), quaternions.data(), velocities.data(), forces.data()};
-    const mlcp_constraints constraints = {sizeof constraints, rows.size(), violation.size(), rows.data(),      joint_pairs.data(),
-                                          jacobian.data(),    lo.data(),   hi.data(),        violation.data(), nullptr,
-                                          nullptr};
-    const mlcp_contacts contacts = {sizeof contacts, gap.size(),    pairs.data(), gap.data(), mu.data(),
-                                    normals.data(),  points.data(), nullptr,      nullptr,    nullptr};
-    CHECK(mlcp_frame_set_step(to.frame, H, to.step * H));
-    CHECK(mlcp_frame_set_bodies(to.frame, &bodies));
-    CHECK(mlcp_frame_set_constraints(to.frame, &constraints));
-    CHECK(mlcp_frame_set_contacts(to.frame, &contacts));
-    CHECK(mlcp_recorder_append_frame(to.file, to.frame, nullptr, nullptr, 0, nullptr));
-}
-
 int main(int argc, char **argv)
 {
     const char *path = argc > 1 ? argv[1] : "ode_hand.h5";
@@ -254,10 +173,11 @@ int main(int argc, char **argv)
             to.island = 0;
             hand.act(to.step * H);
             w.touching.clear();
-            w.pairs.clear();
             w.collide();
             if (to.keeps) {
-                record_frame(w, to);
+                CHECK(mlcp_frame_set_step(to.frame, H, to.step * H));
+                CHECK(ode_frame::fill(to.frame, w.world, w.bodies, w.joints, w.touching));
+                CHECK(mlcp_recorder_append_frame(to.file, to.frame, nullptr, nullptr, 0, nullptr));
             }
             if (!mlcp::ode::world_step(w.world, H, solver) || solver.report().failures) {
                 std::fprintf(stderr, "%s\n", solver.report().error);

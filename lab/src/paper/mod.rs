@@ -12,6 +12,7 @@ mod driving;
 mod forklift;
 mod hand;
 mod hand_recording;
+mod hand_steps;
 mod isolines;
 mod logs;
 mod report;
