@@ -27,7 +27,11 @@ pub fn recording(folder: &Path) -> Recording {
             let origin = format!("Every fifth step, in {}", path.file_name().unwrap_or_default().to_string_lossy());
             Recording { path, origin }
         }
-        Err(why) => kept(&format!("{why} (`scripts/setup.sh c++ pkg-config ode.pc` installs what it takes)")),
+        Err(why) => {
+            let kept = kept(&format!("{why} (`scripts/setup.sh c++ pkg-config ode.pc` installs what it takes)"));
+            eprintln!("mlcp-lab: hand: {}", kept.origin);
+            kept
+        }
     }
 }
 

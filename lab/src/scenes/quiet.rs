@@ -7,12 +7,15 @@ use std::time::Duration;
 
 /// Tries at most; the last one is taken as it is, and counted.
 const TRIES: usize = 5;
+/// Spent on tries in vain by the whole process, at most, s; then every solve has one.
+const MOST_IN_VAIN: f64 = 120.0;
 /// The share of the budget that may be lost.
 const LOST: f64 = 0.05;
 
 static DISTURBED: AtomicUsize = AtomicUsize::new(0);
+static MICROSECONDS_IN_VAIN: AtomicUsize = AtomicUsize::new(0);
 
-/// Solves of this process that had to wait in all tries but the last, which nobody watched.
+/// Solves of this process that had to wait in every try.
 pub fn disturbed() -> usize {
     DISTURBED.load(Ordering::Relaxed)
 }
@@ -29,16 +32,21 @@ pub fn solve(engine: &mut Engine, problem: &Problem, start: Option<&[f64]>) -> R
     if limit == 0.0 {
         return engine.solve(problem, start, None).copied();
     }
-    for _ in 0..TRIES - 1 {
+    let mut tries = 1;
+    loop {
         let before = waited();
         let report = engine.solve(problem, start, None).copied()?;
         let lost = waited().zip(before).map_or(0.0, |(after, before)| (after - before).as_secs_f64());
         if lost <= LOST * limit {
             return Ok(report);
         }
+        let in_vain = MICROSECONDS_IN_VAIN.fetch_add((1e6 * report.seconds) as usize, Ordering::Relaxed);
+        if tries == TRIES || in_vain as f64 > 1e6 * MOST_IN_VAIN {
+            DISTURBED.fetch_add(1, Ordering::Relaxed);
+            return Ok(report);
+        }
+        tries += 1;
         // A new slice of time.
         std::thread::yield_now();
     }
-    DISTURBED.fetch_add(1, Ordering::Relaxed);
-    engine.solve(problem, start, None).copied()
 }
