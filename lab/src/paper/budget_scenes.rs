@@ -80,7 +80,7 @@ impl Scene {
         let (mut kept, mut before, mut step) = (Vec::new(), Vec::new(), 0);
         let mut watch = |problem: &Problem, x: &[f64]| {
             step += 1;
-            if (steps - step) % every == 0 {
+            if usize::is_multiple_of(steps - step, every) {
                 let mut copy = Recorded::default();
                 copy.capture(problem, None);
                 kept.push((copy, before.clone()));

@@ -7,13 +7,16 @@ use std::time::Duration;
 
 /// Tries at most; the last one is taken as it is, and counted.
 const TRIES: usize = 5;
-/// Spent on tries in vain by the whole process, at most, s; then every solve has one.
-const MOST_IN_VAIN: f64 = 120.0;
 /// The share of the budget that may be lost.
 const LOST: f64 = 0.05;
 
 static DISTURBED: AtomicUsize = AtomicUsize::new(0);
-static MICROSECONDS_IN_VAIN: AtomicUsize = AtomicUsize::new(0);
+static ALLOWED: AtomicUsize = AtomicUsize::new(0);
+
+/// From now on tries in vain may take this many seconds together; then every solve has one.
+pub fn allow(seconds: f64) {
+    ALLOWED.store((1e6 * seconds) as usize, Ordering::Relaxed);
+}
 
 /// Solves of this process that had to wait in every try.
 pub fn disturbed() -> usize {
@@ -40,8 +43,9 @@ pub fn solve(engine: &mut Engine, problem: &Problem, start: Option<&[f64]>) -> R
         if lost <= LOST * limit {
             return Ok(report);
         }
-        let in_vain = MICROSECONDS_IN_VAIN.fetch_add((1e6 * report.seconds) as usize, Ordering::Relaxed);
-        if tries == TRIES || in_vain as f64 > 1e6 * MOST_IN_VAIN {
+        let allowed = ALLOWED.load(Ordering::Relaxed).saturating_sub((1e6 * report.seconds) as usize);
+        ALLOWED.store(allowed, Ordering::Relaxed);
+        if tries == TRIES || allowed == 0 {
             DISTURBED.fetch_add(1, Ordering::Relaxed);
             return Ok(report);
         }
