@@ -37,11 +37,7 @@ const ALL: &[Experiment] = &[
     ("units", "which iterate is the best, in four ways of writing the same problem", units::run),
     ("brick-wall", "three measures along Gauss-Seidel on a standing wall (Enzenhöfer et al., §5.2)", brick_wall::run),
     ("forklift", "a forklift drives a circle with too few pivots (Enzenhöfer et al., §5.3)", driving::run),
-    (
-        "hand",
-        "a hand grasps a hose in ODE: the 10th and the 40th Gauss-Seidel iterate (Lu et al., section 6.1)",
-        hand::run,
-    ),
+    ("hand", "a hand grasps a hose in ODE: the 10th and the 40th sweep (Lu et al., section 6.1)", hand::run),
     ("spheres", "15 balls in a box: Lemke, and PGS with CFM (Lu et al., section 6.2)", spheres::run),
     ("logs", "40 logs pile up: Lemke, Fischer-Newton, interior point, prox (Lu et al., section 6.3)", logs::run),
     ("budget", "three scenes with 0.2 to 4 ms per step: last iterate, best iterate, auto", budget::run),
