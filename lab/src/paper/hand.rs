@@ -129,7 +129,7 @@ fn claims(section: &mut Section, steps: &[Step]) {
     section.claim(
         "accurate enough to appear correct, with no obvious interpenetrations",
         format!(
-            "by QuickStep's 50 sweeps contacts are {:.1} mm deep at most, joints {:.1} mm apart; the hose is 40 mm thick",
+            "by QuickStep's 50 sweeps contacts are {:.2} mm deep at most, joints {:.2} mm apart; the hose is 40 mm thick",
             1e3 * deepest,
             1e3 * widest
         ),
