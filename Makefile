@@ -10,7 +10,7 @@ LINK    = -Iinclude -L$(LIB) -Wl,-rpath,$(abspath $(LIB)) -lmlcp -lm
 BIN     = target/examples
 PREFIX ?= /usr/local
 
-.PHONY: demo test bench bench-recording bench-peers bench-scale examples engines bullet ode lib install header docs clean help
+.PHONY: demo test bench bench-recording bench-peers bench-scale examples engines bullet ode lib install header docs reproduction clean help
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 17
@@ -68,6 +68,8 @@ ode: lib ## the examples in ODE, whose package is installed: tables, and picture
 	for e in door wall chain buggy; do \
 	    $(CXX) -std=c++11 $(CFLAGS) c_examples/ode_$$e.cpp -o $(BIN)/ode_$$e $(LINK) $$(pkg-config --cflags --libs ode) && \
 	    $(BIN)/ode_$$e $(BIN)/ode_$$e.svg || exit 1; done
+	$(CXX) -std=c++11 $(CFLAGS) c_examples/ode_hand.cpp -o $(BIN)/ode_hand $(LINK) $$(pkg-config --cflags --libs ode) && \
+	    $(BIN)/ode_hand $(BIN)/ode_hand.h5
 	$(CXX) -std=c++11 $(CFLAGS) -shared -fPIC c_examples/ode_preload.cpp -o $(BIN)/ode_preload.so $(LINK) -ldl
 
 bullet: lib ## the examples in Bullet, whose package is installed: tables, and pictures in target/examples
@@ -87,6 +89,10 @@ header: ## write include/mlcp.h anew from src/ffi
 docs: ## measure every solver and write the table of docs/solvers.md
 	@scripts/setup.sh cargo
 	scripts/solver_table.sh
+
+reproduction: ## run every experiment of the papers and write docs/reproduction.md with its figures
+	@scripts/setup.sh cargo c++ pkg-config ode.pc
+	$(CARGO) run --release -p mlcp-lab -- paper all --out target/paper --docs docs
 
 clean: ## remove what was built
 	$(CARGO) clean

@@ -207,6 +207,21 @@ int main()
     }
 }
 
+/// The recording that `mlcp-lab paper hand` reads; `tests/data/hand.h5` was made by this command.
+#[test]
+fn the_hand_lifts_the_hose_and_is_recorded() {
+    if !ode() {
+        return;
+    }
+    let (binary, file) = (build("c_examples/ode_hand.cpp"), scratch("hand.h5"));
+    let printed = run_ok(text(&binary), [text(&file), "200"]);
+    let last = printed.lines().rfind(|l| l.trim_start().starts_with("3.00")).expect("a line for 3 s");
+    let height: f64 = last.split_whitespace().nth(1).and_then(|h| h.parse().ok()).expect("a height");
+    assert!((0.25..0.35).contains(&height), "{printed}");
+    let recording = mlcp::dataset::Dataset::open(&file).expect("a recording");
+    assert!(recording.frames() == 15 && recording.problems() >= 15, "{} frames", recording.frames());
+}
+
 /// The code blocks of a document, in order.
 fn blocks(document: &str, language: &str) -> Vec<String> {
     let whole = std::fs::read_to_string(root().join(document)).unwrap_or_else(|e| panic!("{document}: {e}"));

@@ -1,5 +1,6 @@
 //! Experiments with libmlcp: replay recorded problems, compare solvers, draw what happened.
 
+mod chart;
 mod convert;
 mod info;
 mod natural;

@@ -1,5 +1,7 @@
 //! Pictures as SVG, written by hand: a few lines and words need no library, and SVG text needs no fonts here.
 
+pub use crate::chart::{charts, Chart};
+
 use crate::table::{Goal, Row};
 use std::fmt::Write;
 
@@ -34,7 +36,7 @@ const COLOURS: [&str; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00
 const DASHES: [&str; 3] = ["", "7 3", "2 3"];
 
 /// Errors below this are drawn at it: 0 has no logarithm.
-const FLOOR: f64 = 1e-30;
+pub(crate) const FLOOR: f64 = 1e-30;
 
 /// Axes show at most this many decades, so that one exact 0 does not squeeze everything else.
 const MOST_DECADES: f64 = 24.0;
@@ -45,23 +47,29 @@ const MOST_POINTS: usize = 1500;
 const LEGEND_WIDTH: f64 = 150.0;
 
 /// Where a panel lies, and its ranges in axis coordinates (logarithms where the axis is logarithmic).
-struct Panel {
-    left: f64,
-    top: f64,
-    width: f64,
-    height: f64,
-    x: (f64, f64),
-    y: (f64, f64),
+pub(crate) struct Panel {
+    pub(crate) left: f64,
+    pub(crate) top: f64,
+    pub(crate) width: f64,
+    pub(crate) height: f64,
+    pub(crate) x: (f64, f64),
+    pub(crate) y: (f64, f64),
 }
 
 impl Panel {
-    fn at(&self, x: f64, y: f64) -> (f64, f64) {
+    pub(crate) fn at(&self, x: f64, y: f64) -> (f64, f64) {
         let share = |v: f64, (a, b): (f64, f64)| ((v - a) / (b - a)).clamp(0.0, 1.0);
         (self.left + self.width * share(x, self.x), self.top + self.height * (1.0 - share(y, self.y)))
     }
 
     /// Frame, grid, tick labels, titles.
-    fn axes(&self, out: &mut String, x_ticks: &[(f64, String)], y_ticks: &[(f64, String)], titles: [&str; 3]) {
+    pub(crate) fn axes(
+        &self,
+        out: &mut String,
+        x_ticks: &[(f64, String)],
+        y_ticks: &[(f64, String)],
+        titles: [&str; 3],
+    ) {
         let [title, x_title, y_title] = titles;
         let (right, bottom) = (self.left + self.width, self.top + self.height);
         for (v, label) in x_ticks {
@@ -90,15 +98,6 @@ impl Panel {
         );
     }
 
-    fn thin(&self, out: &mut String, points: impl Iterator<Item = (f64, f64)>) {
-        let mut path = String::new();
-        for (x, y) in points.map(|(x, y)| self.at(x, y)) {
-            let _ = write!(path, "{x:.1},{y:.1} ");
-        }
-        let _ =
-            writeln!(out, r##"<polyline points="{}" fill="none" stroke="#999" stroke-width="0.4"/>"##, path.trim_end());
-    }
-
     fn curve(&self, out: &mut String, points: &[(f64, f64)], style: usize, with_dots: bool) {
         let mut path = String::new();
         for &(x, y) in points {
@@ -119,7 +118,7 @@ fn colour(style: usize) -> &'static str {
     COLOURS[style % COLOURS.len()]
 }
 
-fn stroke(style: usize) -> String {
+pub(crate) fn stroke(style: usize) -> String {
     let dash = DASHES[style / COLOURS.len() % DASHES.len()];
     format!(r#"fill="none" stroke="{}" stroke-width="1.8" stroke-dasharray="{dash}""#, colour(style))
         .replace(r#" stroke-dasharray="""#, "")
@@ -133,7 +132,7 @@ fn line(out: &mut String, from: (f64, f64), to: (f64, f64), colour: &str) {
     );
 }
 
-fn text(out: &mut String, x: f64, y: f64, anchor: &str, size: u32, words: &str) {
+pub(crate) fn text(out: &mut String, x: f64, y: f64, anchor: &str, size: u32, words: &str) {
     let _ = writeln!(
         out,
         r#"<text x="{x:.1}" y="{y:.1}" font-size="{size}" text-anchor="{anchor}">{}</text>"#,
@@ -157,7 +156,7 @@ pub fn escape(words: &str) -> String {
     out
 }
 
-fn document(width: f64, height: f64, title: &str, body: &str) -> String {
+pub(crate) fn document(width: f64, height: f64, title: &str, body: &str) -> String {
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
          viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\" fill=\"#222\">\n<title>{}</title>\n\
@@ -192,7 +191,7 @@ fn power(k: i32) -> String {
 }
 
 /// Whole decades around some errors, with labelled ticks.
-fn decades(values: impl Iterator<Item = f64>) -> ((f64, f64), Vec<(f64, String)>) {
+pub(crate) fn decades(values: impl Iterator<Item = f64>) -> ((f64, f64), Vec<(f64, String)>) {
     let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
     // An exact 0 lies on the lower edge and does not move it.
     for v in values.filter(|v| v.is_finite() && *v > 0.0).map(|v| v.max(FLOOR).log10()) {
@@ -324,77 +323,6 @@ pub fn profile(rows: &[Row], solvers: &[&'static str], goal: Goal) -> String {
     legend(&mut body, 620.0, 80.0, &names);
     let height = 450f64.max(100.0 + 20.0 * names.len() as f64);
     document(620.0 + LEGEND_WIDTH, height, "performance profile", &body)
-}
-
-/// Curves over one pair of axes.
-#[derive(Default)]
-pub struct Chart {
-    /// Above the panel.
-    pub title: &'static str,
-    /// Below it.
-    pub x_title: &'static str,
-    /// Beside it.
-    pub y_title: &'static str,
-    /// Is the upright axis logarithmic?
-    pub log: bool,
-    /// Names and points. The same name has the same style in every chart of a picture.
-    pub curves: Vec<(String, Vec<(f64, f64)>)>,
-    /// Thin lines behind them, without names.
-    pub backdrop: Vec<Vec<(f64, f64)>>,
-}
-
-/// Round ticks of a linear axis.
-fn linear(values: impl Iterator<Item = f64>) -> ((f64, f64), Vec<(f64, String)>) {
-    let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
-    for v in values.filter(|v| v.is_finite()) {
-        (low, high) = (low.min(v), high.max(v));
-    }
-    if low > high {
-        (low, high) = (0.0, 1.0);
-    }
-    let span = (high - low).max(1e-12);
-    let rough = 10f64.powf((span / 6.0).log10().floor());
-    let step = [1.0, 2.0, 5.0, 10.0].map(|m| m * rough).into_iter().find(|s| span / s <= 6.0).unwrap_or(span);
-    let (low, high) = ((low / step).floor() * step, (high / step).ceil() * step);
-    let count = ((high - low) / step).round() as i32;
-    let digits = (-step.log10().floor()).max(0.0) as usize;
-    let ticks = (0..=count).map(|k| low + step * f64::from(k)).map(|v| (v, format!("{v:.digits$}"))).collect();
-    ((low, high.max(low + 1e-12)), ticks)
-}
-
-/// Charts side by side, with one legend.
-pub fn charts(title: &str, charts: &[Chart]) -> String {
-    let mut names: Vec<String> = Vec::new();
-    for (name, _) in charts.iter().flat_map(|c| &c.curves) {
-        if !names.contains(name) {
-            names.push(name.clone());
-        }
-    }
-    let (width, pitch) = (420.0, 510.0);
-    let mut body = String::new();
-    text(&mut body, 20.0, 26.0, "start", 16, title);
-    for (k, chart) in charts.iter().enumerate() {
-        let points = || chart.curves.iter().map(|c| &c.1).chain(&chart.backdrop).flatten();
-        let (x, x_ticks) = linear(points().map(|p| p.0));
-        let (y, y_ticks) = if chart.log { decades(points().map(|p| p.1)) } else { linear(points().map(|p| p.1)) };
-        let panel = Panel { left: 80.0 + pitch * k as f64, top: 70.0, width, height: 300.0, x, y };
-        panel.axes(&mut body, &x_ticks, &y_ticks, [chart.title, chart.x_title, chart.y_title]);
-        let up = |v: f64| if chart.log { v.max(FLOOR).log10() } else { v };
-        for points in &chart.backdrop {
-            panel.thin(&mut body, points.iter().map(|p| (p.0, up(p.1))));
-        }
-        for (name, points) in &chart.curves {
-            let style = names.iter().position(|n| n == name).unwrap_or(0);
-            let step = points.len().div_ceil(MOST_POINTS).max(1);
-            let drawn: Vec<(f64, f64)> =
-                points.iter().step_by(step).filter(|p| p.1.is_finite()).map(|p| (p.0, up(p.1))).collect();
-            panel.curve(&mut body, &drawn, style, false);
-        }
-    }
-    let right = 80.0 + pitch * charts.len() as f64 - 70.0;
-    legend(&mut body, right, 80.0, &names);
-    let height = 450f64.max(100.0 + 20.0 * names.len() as f64);
-    document(right + 2.0 * LEGEND_WIDTH, height, title, &body)
 }
 
 /// A named list of numbers.

@@ -193,13 +193,13 @@ fn figures(section: &mut Section, reference: &Run, runs: &[(&str, Run)]) {
         title: "path",
         x_title: "x [m]",
         y_title: "y [m]",
+        equal: true,
         curves: curves(&|s| (s.position.x, s.position.y)),
         ..Chart::default()
     };
     let apart = |(name, run): &(&str, Run)| {
         let pairs = run.samples.iter().zip(&reference.samples);
-        // No distance has no logarithm.
-        (name.to_string(), pairs.map(|(a, b)| (a.time, (a.position - b.position).norm().max(1e-9))).collect())
+        (name.to_string(), pairs.map(|(a, b)| (a.time, (a.position - b.position).norm())).collect())
     };
     // The reference keeps its colour: it is named first.
     let mut distances = vec![("reference".to_string(), Vec::new())];

@@ -103,7 +103,8 @@ pub fn run(context: &Context) -> Result<Section, String> {
                 }
             }
             let (title, x_title, y_title) = (row.name, "x [N s]", "w [m/s]");
-            charts.push(Chart { title, x_title, y_title, log: false, curves, backdrop: equation_lines() });
+            let backdrop = equation_lines();
+            charts.push(Chart { title, x_title, y_title, curves, backdrop, ..Chart::default() });
         }
         let figure = match measure {
             Measure::FischerBurmeister => "Fig. 1",

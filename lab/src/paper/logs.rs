@@ -17,7 +17,7 @@ const METHODS: [Method; 4] = [
     Method::new("Lemke", SolverKind::Lemke, "circumscribed:4", 5000),
     Method::new("Fischer-Newton", SolverKind::FischerNewton, "circumscribed:4", 60),
     Method { until_best: true, ..Method::new("interior point", SolverKind::InteriorPoint, "box", 60) },
-    Method { frictionless_start: true, ..Method::new("prox on the cone", SolverKind::ProxGs, "cone", 200) },
+    Method { frictionless_start: true, ..Method::new("prox on the cone", SolverKind::ProxGs, "cone", 500) },
 ];
 
 /// Logs in layers of five, each a little askew, above a ground between two walls.
@@ -144,9 +144,17 @@ fn claim_interior_point(section: &mut Section, traces: &Traces, lemke: f64) {
 
 fn claim_prox(section: &mut Section, traces: &Traces, facets: f64) {
     let (total, friction) = (last(traces, |e| e.total), last(traces, |e| e.friction()));
+    let from =
+        reached(traces, |e| e.friction(), 1e-5).map_or("not reached".to_string(), |k| format!("from iteration {k}"));
+    section.claim_or(
+        "prox on the cone: frictional error of order 1e-5",
+        format!("mean {friction:.1e} J after {} iterations, total {total:.1e}; 1e-5 J {from}", traces[0].len() - 1),
+        friction < 3e-5,
+        "The mean is that of the slowest step; sweeps go on lowering it. The paper does not say how many it made.",
+    );
     section.claim(
-        "prox on the cone: frictional error of order 1e-5, more accurate than the LCP",
-        format!("{friction:.1e} J after {} iterations, the LCP {facets:.1e} J; total {total:.1e}", traces[0].len() - 1),
-        friction < 1e-3 && friction < 1e-2 * facets,
+        "prox on the cone: friction is more accurate than with the LCP",
+        format!("{friction:.1e} J against {facets:.1e} J"),
+        friction < 1e-2 * facets,
     );
 }

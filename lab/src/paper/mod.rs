@@ -4,10 +4,16 @@
 mod bricard;
 mod bricard_motion;
 mod brick_wall;
+mod budget;
+mod budget_scenes;
 mod convergence;
+mod document;
 mod driving;
 mod facets;
 mod forklift;
+mod hand;
+mod hand_recording;
+mod hand_steps;
 mod isolines;
 mod logs;
 mod report;
@@ -33,9 +39,11 @@ const ALL: &[Experiment] = &[
     ("units", "which iterate is the best, in four ways of writing the same problem", units::run),
     ("brick-wall", "three measures along Gauss-Seidel on a standing wall (Enzenhöfer et al., §5.2)", brick_wall::run),
     ("forklift", "a forklift drives a circle with too few pivots (Enzenhöfer et al., §5.3)", driving::run),
+    ("hand", "a hand grasps a hose in ODE: the 10th and the 40th sweep (Lu et al., section 6.1)", hand::run),
     ("spheres", "15 balls in a box: Lemke, and PGS with CFM (Lu et al., section 6.2)", spheres::run),
     ("logs", "40 logs pile up: Lemke, Fischer-Newton, interior point, prox (Lu et al., section 6.3)", logs::run),
     ("facets", "4 to 64 facets against the exact friction cone (beyond Lu et al.)", facets::run),
+    ("budget", "three scenes with 0.2 to 4 ms per step: last iterate, best iterate, auto", budget::run),
     ("bricard", "Bricard's mechanism with redundant constraints (González et al., Fig. 2)", bricard::run),
     (
         "rollover",
@@ -61,6 +69,9 @@ pub struct Paper {
     /// Smaller versions that take seconds; their numbers are not the paper's
     #[arg(long)]
     short: bool,
+    /// Write reproduction.md and figures/ into this folder as well; with "all" only
+    #[arg(long, value_name = "DIR")]
+    docs: Option<PathBuf>,
 }
 
 impl Paper {
@@ -71,11 +82,14 @@ impl Paper {
             let known: Vec<&str> = ALL.iter().map(|e| e.0).collect();
             return Err(format!("no experiment '{}'; there are {}, and all", self.name, known.join(", ")));
         }
+        if self.docs.is_some() && (self.name != "all" || self.short) {
+            return Err("--docs needs all experiments, in full".to_string());
+        }
         // Before the work, not after it.
         fs::create_dir_all(&self.out).map_err(|e| format!("{}: {e}", self.out.display()))?;
         let mut sections = Vec::new();
         for &&(name, _, run) in &chosen {
-            let section = run(&Context::new(name, self.short)).map_err(|e| format!("{name}: {e}"))?;
+            let section = run(&Context::new(name, self.short, &self.out)).map_err(|e| format!("{name}: {e}"))?;
             say(&report::lines(name, &section));
             for (file, csv) in &section.tables {
                 write(&self.out, &format!("{file}.csv"), csv)?;
@@ -85,8 +99,27 @@ impl Paper {
             }
             sections.push((name, section));
         }
-        write(&self.out, "report.html", &report::page(&sections))
+        write(&self.out, "report.html", &report::page(&sections))?;
+        match &self.docs {
+            Some(folder) => write_docs(folder, &sections),
+            None => Ok(()),
+        }
     }
+}
+
+/// The project's own page, and its figures; figures of former runs go.
+fn write_docs(folder: &Path, sections: &[(&str, Section)]) -> Result<(), String> {
+    let figures = folder.join("figures");
+    fs::create_dir_all(&figures).map_err(|e| format!("{}: {e}", figures.display()))?;
+    for old in fs::read_dir(&figures).into_iter().flatten().flatten() {
+        if old.path().extension().is_some_and(|e| e == "svg") {
+            fs::remove_file(old.path()).map_err(|e| format!("{}: {e}", old.path().display()))?;
+        }
+    }
+    for figure in sections.iter().flat_map(|s| &s.1.figures) {
+        write(&figures, &format!("{}.svg", figure.name), &figure.svg)?;
+    }
+    write(folder, "reproduction.md", &document::document(sections, "figures"))
 }
 
 fn write(folder: &Path, name: &str, text: &str) -> Result<(), String> {

@@ -46,7 +46,8 @@ pub fn page(sections: &[(&str, Section)]) -> String {
 fn write_section(out: &mut String, name: &str, section: &Section) {
     let _ = writeln!(out, "<h2 id=\"{name}\">{}</h2>", escape(&section.title));
     let _ = writeln!(out, "<p><em>{}.</em> {}</p>", escape(&section.source), escape(&section.setup));
-    *out += "<table><tr><th>the paper says</th><th>measured</th><th>verdict</th><th>reason</th></tr>\n";
+    let stated = section.stated();
+    let _ = writeln!(out, "<table><tr><th>{stated}</th><th>measured</th><th>verdict</th><th>reason</th></tr>");
     for c in &section.claims {
         let (says, measured) = (escape(&c.says), escape(&c.measured));
         let (verdict, reason) = (mark(c.verdict), escape(&c.reason));
@@ -63,10 +64,11 @@ fn write_section(out: &mut String, name: &str, section: &Section) {
 /// The statements of a section, for a terminal.
 pub fn lines(name: &str, section: &Section) -> String {
     let mut out = format!("{name}: {}\n", section.verdict().name());
+    let whose = if section.stated() == "expected" { "expected:" } else { "paper:" };
     for c in &section.claims {
-        let _ = writeln!(out, "  {:<11} paper: {}\n              here:  {}", c.verdict.name(), c.says, c.measured);
+        let _ = writeln!(out, "  {:<11} {whose:<9} {}\n  {:11} here:     {}", c.verdict.name(), c.says, "", c.measured);
         if !c.reason.is_empty() {
-            let _ = writeln!(out, "              why:   {}", c.reason);
+            let _ = writeln!(out, "  {:11} why:      {}", "", c.reason);
         }
     }
     out

@@ -1,6 +1,8 @@
 //! `mlcp-lab paper rod`: every number of the rod on two contacts (Enzenhöfer et al., section 5.1), and its errata.
 
+use super::brick_wall::MEASURES;
 use super::section::{Context, Section};
+use crate::plot::Chart;
 use mlcp::metrics::{exact_diagonal, ExactMassWorkspace, Point};
 use mlcp::problem::Cones;
 use mlcp::{Engine, Measure, Problem, Settings};
@@ -87,6 +89,7 @@ fn experiment() -> mlcp::Result<Section> {
     let measured = format!("{:.3e} + {:.3e} = {:.3e} J", first, second, first + second);
     let says = "(not in the paper) the energy error of the true pair x = (0, -0.1019), w = A x + b";
     section.claim(says, measured, agree(first + second, 3.573e-2, 5e-6));
+    preference(&mut section, &a, &b, x, w);
     let mut engine = Engine::new(Settings::default())?;
     let error = engine.solve(&problem, None, None)?.energy_error;
     let x = engine.x();
@@ -99,6 +102,40 @@ fn experiment() -> mlcp::Result<Section> {
     let _ = writeln!(csv, "solution,energy,0,0,{error:e}");
     section.table("rod", csv);
     Ok(section)
+}
+
+/// Is the guess better than no impulse at all? By the unit of velocity, impulses in N s throughout.
+fn preference(section: &mut Section, a: &[f64], b: &[f64], x: [f64; 2], w: [f64; 2]) {
+    let ratio = |measure: Measure, unit: f64| {
+        let diagonal = [a[0] * unit, a[1] * unit];
+        let sum = |x: [f64; 2], w: [f64; 2]| -> f64 { errors(measure, &diagonal, x, w.map(|w| w * unit)).iter().sum() };
+        sum(x, w) / sum([0.0; 2], [b[0], b[1]])
+    };
+    let curve = |(measure, name, _): (Measure, &str, &str)| {
+        let units = (0..=60).map(|k| 10f64.powf(f64::from(k) / 20.0));
+        (name.to_string(), units.map(|u| (u, ratio(measure, u))).collect())
+    };
+    let [fb, natural, energy] = MEASURES.map(|(m, ..)| [ratio(m, 1.0), ratio(m, 1000.0)]);
+    section.claim(
+        "(not in the paper) whether the guess is better than no impulse depends on the unit, but not by energy",
+        format!(
+            "error of the guess / error of none, in m/s and in mm/s: Fischer-Burmeister {:.2} and {:.2}, natural {:.2} and {:.2}, \
+             energy {:.2} and {:.2}",
+            fb[0], fb[1], natural[0], natural[1], energy[0], energy[1]
+        ),
+        fb[0] > 1.0 && fb[1] < 1.0 && natural[0] > 1.0 && natural[1] < 1.0 && (energy[0] - energy[1]).abs() < 1e-12,
+    );
+    let chart = Chart {
+        title: "below 1 the guess is preferred",
+        x_title: "units of velocity in 1 m/s (1000: mm/s)",
+        y_title: "error of the guess / error of none",
+        x_log: true,
+        curves: MEASURES.map(curve).to_vec(),
+        backdrop: vec![vec![(1.0, 1.0), (1000.0, 1.0)]],
+        ..Chart::default()
+    };
+    let caption = "x = (0, -0.1019) N s against x = (0, 0): two measures change their mind with the unit.";
+    section.figure("rod", "Which of two iterates is better?", caption, &[chart]);
 }
 
 /// The printed errors, for the printed pair.

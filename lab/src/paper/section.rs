@@ -3,6 +3,7 @@
 use crate::plot::{self, Chart};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
 
 /// How a measurement stands to the paper's statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -108,6 +109,15 @@ impl Section {
         self.tables.push((name.to_string(), csv));
     }
 
+    /// Whose statements they are.
+    pub fn stated(&self) -> &'static str {
+        if self.source.starts_with("beyond") {
+            "expected"
+        } else {
+            "the paper says"
+        }
+    }
+
     /// The worst of its statements.
     pub fn verdict(&self) -> Verdict {
         self.claims.iter().map(|c| c.verdict).max().unwrap_or(Verdict::Reproduced)
@@ -118,13 +128,15 @@ impl Section {
 pub struct Context {
     /// Run a version of seconds, for tests.
     pub short: bool,
+    /// Where the files go.
+    pub folder: PathBuf,
     name: &'static str,
 }
 
 impl Context {
     /// For the experiment of this name.
-    pub fn new(name: &'static str, short: bool) -> Self {
-        Context { short, name }
+    pub fn new(name: &'static str, short: bool, folder: &Path) -> Self {
+        Context { short, folder: folder.to_path_buf(), name }
     }
 
     /// A bar on a terminal, nothing elsewhere.

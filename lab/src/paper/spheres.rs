@@ -20,7 +20,7 @@ const METHODS: [Method; 3] = [
 ];
 
 /// Bottom and four sides.
-fn scene(count: usize) -> Pile {
+pub fn scene(count: usize) -> Pile {
     let (x, y) = (Vector3::x(), Vector3::y());
     let walls = vec![(Vector3::z(), 0.0), (x, -WALL), (-x, -WALL), (y, -WALL), (-y, -WALL)];
     let mut pile = Pile::new(RADIUS, 0.0, 1.0, 0.3, STEP, walls);
@@ -92,9 +92,22 @@ fn claims(section: &mut Section, runs: &[(&Method, Traces)]) {
         total < 1e-9,
     );
     section.claim(
-        "Lemke: the frictional error, of order 1e-5, is larger than the total, because the cone is linearised",
+        "Lemke: the frictional error is larger than the total, because the cone is linearised",
         format!("friction {friction:.1e} J (mean): the LCP is solved, Coulomb's law between its facets is not"),
-        friction > 1e3 * total && friction < 1e-2,
+        friction > 1e3 * total,
+    );
+    let mut each: Vec<f64> = lemke.iter().filter_map(|t| t.last()).map(|e| e.friction()).collect();
+    each.sort_unstable_by(f64::total_cmp);
+    section.claim_or(
+        "Lemke: the frictional error is of order 1e-5",
+        format!(
+            "mean {friction:.1e} J; of the steps the least has {:.0e}, the middle one {:.0e}, the most {:.0e} J",
+            each[0],
+            each[each.len() / 2],
+            each[each.len() - 1]
+        ),
+        (2e-6..5e-5).contains(&friction),
+        "It is the facets' error, which is larger the more balls slide, and in which direction: few steps make the mean.",
     );
     let sweeps = mean(pgs, |e| e.total);
     let range = |values: &[f64]| values.iter().fold((f64::INFINITY, 0.0f64), |(a, b), &v| (a.min(v), b.max(v)));

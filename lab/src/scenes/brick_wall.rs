@@ -2,6 +2,7 @@
 //! Fig. 8). It stands still; a direct solver steps it.
 
 use super::boxes::{on_ground, touching, Touch};
+use super::quiet;
 use super::step_problem::StepProblem;
 use crate::rigid::{Body, Mechanism, Rows, Vector};
 use mlcp::{Engine, FrictionMode, Problem, Settings, SolverKind};
@@ -26,11 +27,19 @@ pub struct BrickWall {
     start: Vec<Vector>,
     engine: Engine,
     problem: Problem,
+    /// Begin a budgeted step with the last one's impulses, if it has as many rows.
+    pub warm: bool,
 }
 
 impl BrickWall {
-    /// At rest, with this many rows.
+    /// At rest, with this many rows, for the direct solver.
     pub fn new(rows: usize) -> mlcp::Result<Self> {
+        let settings = Settings { solver: SolverKind::Bpp, relative_tolerance: 1e-16, ..Settings::default() };
+        BrickWall::with(rows, settings)
+    }
+
+    /// At rest, with this many rows, for any solver.
+    pub fn with(rows: usize, settings: Settings) -> mlcp::Result<Self> {
         let mut mechanism = Mechanism::default();
         let side = HALF * 2.0;
         let inertia =
@@ -44,9 +53,8 @@ impl BrickWall {
                 mechanism.bodies.push(Body::at_rest(Vector::new(x, 0.0, z), MASS, inertia));
             }
         }
-        let settings = Settings { solver: SolverKind::Bpp, relative_tolerance: 1e-16, ..Settings::default() };
         let start = mechanism.bodies.iter().map(|b| b.position).collect();
-        Ok(BrickWall { mechanism, start, engine: Engine::new(settings)?, problem: Problem::new() })
+        Ok(BrickWall { mechanism, start, engine: Engine::new(settings)?, problem: Problem::new(), warm: false })
     }
 
     /// Number of bricks.
@@ -58,6 +66,11 @@ impl BrickWall {
     pub fn drift(&self) -> f64 {
         let moved = self.mechanism.bodies.iter().zip(&self.start).map(|(b, s)| (b.position - s).norm());
         moved.fold(0.0, f64::max)
+    }
+
+    /// The problem of the last step, and its solution.
+    pub fn solved(&self) -> (&Problem, &[f64]) {
+        (&self.problem, self.engine.x())
     }
 
     /// Every contact, as the two bodies and where they touch.
@@ -76,8 +89,9 @@ impl BrickWall {
         all
     }
 
-    /// Step once; the problem that was solved, with friction frozen at the normal impulses of a solve without friction.
-    pub fn step(&mut self) -> mlcp::Result<(StepProblem, mlcp::Report)> {
+    /// The next step as a problem, in `self.problem`, friction within its normal impulses as `mode` says; the problem without
+    /// bounds, and the forces.
+    fn fill(&mut self, mode: FrictionMode) -> mlcp::Result<(StepProblem, Vec<f64>)> {
         let mut rows = Rows::default();
         for (bodies, touch) in self.contacts() {
             let arm = |b: Option<usize>| b.map_or(Vector::zeros(), |b| touch.point - self.mechanism.bodies[b].position);
@@ -105,16 +119,37 @@ impl BrickWall {
         let lo: Vec<f64> = (0..n).map(|i| if is_normal(i) { 0.0 } else { f64::NEG_INFINITY }).collect();
         problem.set_bounds(&lo, &vec![f64::INFINITY; n])?;
         let findex: Vec<i32> = (0..n).map(|i| if is_normal(i) { -1 } else { (i - i % 3) as i32 }).collect();
-        problem.set_friction(&findex, &vec![FRICTION; n], FrictionMode::Frozen)?;
-        self.engine.freeze_friction(problem, None, None)?;
+        problem.set_friction(&findex, &vec![FRICTION; n], mode)?;
         kept.b = problem.b().to_vec();
-        (kept.lo, kept.hi) = (vec![0.0; n], vec![0.0; n]);
-        problem.bounds_at(&vec![0.0; n], &mut kept.lo, &mut kept.hi);
-        let start = self.engine.x().to_vec();
-        let report = *self.engine.solve(problem, Some(&start), None)?;
+        Ok((kept, forces))
+    }
+
+    fn advance(&mut self, forces: &[f64]) -> mlcp::Result<()> {
         let mut change = vec![0.0; 6 * self.mechanism.bodies.len()];
-        problem.velocity_change(self.engine.x(), &mut change, &mut Vec::new())?;
-        self.mechanism.advance(&forces, &change, H);
+        self.problem.velocity_change(self.engine.x(), &mut change, &mut Vec::new())?;
+        self.mechanism.advance(forces, &change, H);
+        Ok(())
+    }
+
+    /// Step once; the problem that was solved, with friction frozen at the normal impulses of a solve without friction.
+    pub fn step(&mut self) -> mlcp::Result<(StepProblem, mlcp::Report)> {
+        let (mut kept, forces) = self.fill(FrictionMode::Frozen)?;
+        let n = kept.b.len();
+        self.engine.freeze_friction(&mut self.problem, None, None)?;
+        (kept.lo, kept.hi) = (vec![0.0; n], vec![0.0; n]);
+        self.problem.bounds_at(&vec![0.0; n], &mut kept.lo, &mut kept.hi);
+        let start = self.engine.x().to_vec();
+        let report = *self.engine.solve(&self.problem, Some(&start), None)?;
+        self.advance(&forces)?;
         Ok((kept, report))
+    }
+
+    /// Step once in a single solve, friction coupled to the normal impulses.
+    pub fn step_coupled(&mut self) -> mlcp::Result<mlcp::Report> {
+        let (kept, forces) = self.fill(FrictionMode::Coupled)?;
+        let start = Some(self.engine.x().to_vec()).filter(|x| self.warm && x.len() == kept.b.len());
+        let report = quiet::solve(&mut self.engine, &self.problem, start.as_deref())?;
+        self.advance(&forces)?;
+        Ok(report)
     }
 }

@@ -2,6 +2,7 @@
 //! knuckles that a limited motor holds at the steering angle, two contact points per wheel, rolling resistance as angular
 //! friction, a torque converter and an open differential. Sizes and masses are ours; the paper gives none.
 
+use super::quiet;
 use crate::rigid::{Body, Kind, Mechanism, Rows, Vector};
 use mlcp::{Engine, Problem, Report, Settings};
 use nalgebra::UnitQuaternion;
@@ -45,6 +46,8 @@ pub struct Forklift {
     engine: Engine,
     problem: Problem,
     steps: usize,
+    /// Begin a step with the last one's impulses; else with none.
+    pub warm: bool,
 }
 
 /// The turn about z that points the axis of a wheel at (-WHEELBASE, y) to the centre of the circle.
@@ -89,12 +92,18 @@ impl Forklift {
             engine: Engine::new(settings)?,
             problem: Problem::new(),
             steps: 0,
+            warm: false,
         })
     }
 
     /// Seconds since the start.
     pub fn time(&self) -> f64 {
         self.steps as f64 * H
+    }
+
+    /// The problem of the last step, and its solution.
+    pub fn solved(&self) -> (&Problem, &[f64]) {
+        (&self.problem, self.engine.x())
     }
 
     /// Where the chassis is.
@@ -174,7 +183,7 @@ impl Forklift {
         forces
     }
 
-    /// Step once from a cold start; how the solve went.
+    /// Step once; how the solve went.
     pub fn step(&mut self) -> mlcp::Result<Report> {
         let (rows, lo, hi) = self.rows();
         // Tyres are soft along the normal; all else is as good as rigid.
@@ -186,7 +195,8 @@ impl Forklift {
         problem.set_jacobian(&self.mechanism.inverse_mass(), &rows.jacobian, &rows.bodies, Some(&compliance))?;
         problem.set_motion(H, &self.mechanism.velocities(), Some(&forces), Some(&rows.violation))?;
         problem.set_bounds(&lo, &hi)?;
-        let report = *self.engine.solve(problem, None, None)?;
+        let start = Some(self.engine.x().to_vec()).filter(|x| self.warm && x.len() == ROWS);
+        let report = quiet::solve(&mut self.engine, problem, start.as_deref())?;
         let x = self.engine.x();
         for (p, normal) in self.normals.iter_mut().enumerate() {
             *normal = x[FIRST_CONTACT + 3 * p].max(0.0);

@@ -4,4 +4,5 @@ pub mod boxes;
 pub mod brick_wall;
 pub mod driving;
 pub mod pile;
+pub mod quiet;
 pub mod step_problem;

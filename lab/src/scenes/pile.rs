@@ -4,8 +4,9 @@
 //! with a segment of length 0. Logs side by side touch at the two ends of the length they share, crossed ones at one
 //! point, a log and a wall at both ends of the log.
 
+use super::quiet;
 use mlcp::multibody::{Bodies, Contacts, Formulation, Formulator, Frame, Response};
-use mlcp::{Engine, Error, Problem, Settings};
+use mlcp::{Engine, Error, Problem, Report, Settings};
 use nalgebra::{Matrix3, UnitQuaternion, Vector3};
 
 type Vector = Vector3<f64>;
@@ -223,23 +224,44 @@ pub struct Stepper {
     engine: Engine,
     problem: Problem,
     response: Response,
+    report: Option<Report>,
+    /// Begin a step with the last one's impulses, if it has as many rows.
+    pub warm: bool,
 }
 
 impl Stepper {
     /// A stepper with memory of its own.
     pub fn new() -> Result<Self, Error> {
+        Stepper::with(Settings::default())
+    }
+
+    /// A stepper for any solver.
+    pub fn with(settings: Settings) -> Result<Self, Error> {
         Ok(Stepper {
             formulator: Formulator::new(),
-            engine: Engine::new(Settings::default())?,
+            engine: Engine::new(settings)?,
             problem: Problem::default(),
             response: Response::default(),
+            report: None,
+            warm: false,
         })
+    }
+
+    /// The problem of the last step, and its solution.
+    pub fn solved(&self) -> (&Problem, &[f64]) {
+        (&self.problem, self.engine.x())
+    }
+
+    /// How the last solve went.
+    pub fn report(&self) -> Option<Report> {
+        self.report
     }
 
     /// Velocities at the end of the step, with box friction.
     fn velocities(&mut self, frame: &Frame) -> Result<&[f64], Error> {
         self.formulator.fill(frame, Formulation::BOX, &mut self.problem)?;
-        self.engine.solve(&self.problem, None, None)?;
+        let start = Some(self.engine.x().to_vec()).filter(|x| self.warm && x.len() == self.problem.len());
+        self.report = Some(quiet::solve(&mut self.engine, &self.problem, start.as_deref())?);
         self.formulator.respond(frame, Formulation::BOX, self.engine.x(), &mut self.response)?;
         Ok(&self.response.velocities)
     }
