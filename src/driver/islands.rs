@@ -1,10 +1,11 @@
 //! Islands solved apart, on as many threads as the caller likes.
 //!
 //! One step solves every island that is not solved yet, each by auto's plan for it alone; the driver measures the whole.
-//! When time is limited, islands come in the order of their energy error, and each gets the share of the time left that
-//! it has of the error left. Each thread has an [`Engine`] of its own and takes the next island when it is done with
-//! one. What an engine finds does not depend on what it did before, so the answer has the same bits however many
-//! threads there are; unless time runs out.
+//! Small islands, which take no longer than a few sweeps of a large one, come first; among the small and among the large
+//! that of the largest energy error. When time is limited, each gets a share of the time left: half by its share of the
+//! error left, half by its share of the rows. Each thread has an [`Engine`] of its own and takes the next island when it
+//! is done with one. What an engine finds does not depend on what it did before, so the answer has the same bits however
+//! many threads there are; unless time runs out.
 
 use super::{Engine, Slot};
 use crate::error::{refill, reserve, Error, Result, Status};
@@ -16,6 +17,9 @@ use crate::solvers::{Progress, Solver, State};
 use crate::Budget;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
+
+/// Up to this many rows an island is small.
+const SMALL: usize = 64;
 
 /// Runs `count` tasks, numbered from 0, on threads of its choosing, and returns when all are done.
 pub type Executor = dyn Fn(usize, &(dyn Fn(usize) + Sync)) + Send;
@@ -113,7 +117,7 @@ impl Split {
         }
     }
 
-    /// Measure every island at the iterate, and put those that need work in order, the worst first.
+    /// Measure every island at the iterate, and put those that need work in order: small ones, then the worst first.
     fn rank(&mut self, problem: &Problem, state: &State) -> Result<()> {
         let judge = if problem.has_energy() { Measure::Energy } else { Measure::Natural };
         refill(&mut self.row_energy, problem.len(), 0.0)?;
@@ -134,8 +138,12 @@ impl Split {
                 self.order.push(k as u32);
             }
         }
-        let energy = &self.energy;
-        self.order.sort_unstable_by(|&p, &q| energy[q as usize].total_cmp(&energy[p as usize]).then(p.cmp(&q)));
+        let (energy, islands) = (&self.energy, &self.islands);
+        let is_large = |k: u32| islands.rows(k as usize).len() > SMALL;
+        let energy = |k: u32| energy[k as usize];
+        self.order.sort_unstable_by(|&p, &q| {
+            is_large(p).cmp(&is_large(q)).then(energy(q).total_cmp(&energy(p))).then(p.cmp(&q))
+        });
         Ok(())
     }
 
@@ -143,7 +151,9 @@ impl Split {
     fn run(&self, problem: &Problem, x: &[f64], budget: &Budget) {
         let Split { islands, energy, order, workers, settings, executor, .. } = self;
         let next = AtomicUsize::new(0);
-        let error_left = Mutex::new(order.iter().map(|&k| energy[k as usize]).sum::<f64>());
+        let rows_of = |k: u32| islands.rows(k as usize).len() as f64;
+        let sum = order.iter().fold((0.0, 0.0), |(e, n), &k| (e + energy[k as usize], n + rows_of(k)));
+        let left = Mutex::new(sum);
         let work = |thread: usize| {
             // An executor may call a task that it was not asked for.
             let Some(Ok(mut worker)) = workers.get(thread).map(Mutex::try_lock) else { return };
@@ -151,10 +161,11 @@ impl Split {
             while let Some(&island) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
                 let mut settings = *settings;
                 if let Some(seconds) = budget.remaining() {
-                    let Ok(mut left) = error_left.lock() else { return };
-                    let energy = energy[island as usize];
-                    let share = workers.len() as f64 * energy / *left;
-                    *left = (*left - energy).max(f64::MIN_POSITIVE);
+                    let Ok(mut left) = left.lock() else { return };
+                    let (mine, rows) = (energy[island as usize], rows_of(island));
+                    // Half by error, half by rows: those of little error get a chance, too. NaN where no error is left.
+                    let share = 0.5 * workers.len() as f64 * (mine / left.0 + rows / left.1);
+                    *left = (left.0 - mine, left.1 - rows);
                     settings.time_limit = seconds * if share < 1.0 { share } else { 1.0 };
                     if settings.time_limit <= 0.0 {
                         return;

@@ -4,7 +4,7 @@ use super::{Observation, Observer};
 use crate::error::{refill, reserve, Result};
 use crate::metrics::{Measure, Point};
 use crate::monitor::{Iteration, Monitor, Outcome};
-use crate::plan::Stage;
+use crate::plan::{Reason, Stage};
 use crate::problem::Problem;
 use crate::settings::{Settings, SolverKind};
 use crate::solvers::{damped, Progress, Solver, State};
@@ -12,6 +12,8 @@ use crate::Budget;
 
 /// Friction bounds move on when the error under the old ones is below this share of the tolerance.
 const FROZEN_SHARE: f64 = 0.1;
+/// Share of a limited time for what comes first because of the limit.
+const FIRST_SHARE: f64 = 0.25;
 
 /// What the stages of one solve share.
 pub(super) struct Run<'a> {
@@ -97,6 +99,8 @@ impl Work {
         let (interval, window) = (settings.interval(stage.solver), settings.stall_window(stage.solver));
         let moves_bounds = problem.has_live_bounds() && !solver.follows_friction(problem);
         problem.bounds_at(&self.state.x, &mut self.state.lo, &mut self.state.hi);
+        // Sweeps that only come first because time is limited leave most of it to those that solve.
+        let until = if stage.reason == Reason::TimeLimit { FIRST_SHARE * settings.time_limit } else { f64::INFINITY };
         let mut begun = false;
         loop {
             if run.budget.spent() {
@@ -136,6 +140,7 @@ impl Work {
                 Progress::OutOfTime => return Ok(Outcome::TimeLimit),
                 Progress::Continue if stalled => return Ok(Outcome::Stalled),
                 Progress::Continue if run.iteration >= most => return Ok(Outcome::IterationLimit),
+                Progress::Continue if measured && run.budget.seconds() >= until => return Ok(Outcome::IterationLimit),
                 Progress::Continue => {}
             }
         }
