@@ -144,8 +144,12 @@ impl Plan {
     }
 
     /// Each island by itself.
-    pub fn islands() -> Self {
+    pub fn islands(problem: &Problem, settings: &Settings) -> Self {
         let mut plan = Plan::default();
+        if settings.time_limit > 0.0 && problem.has_energy() {
+            let sweeps = if problem.has_cones() { SolverKind::ProxGs } else { SolverKind::Pgs };
+            plan.push(sweeps, Reason::TimeLimit, FIRST_SWEEPS);
+        }
         plan.push(SolverKind::Auto, Reason::Islands, ISLAND_PASSES);
         plan
     }
@@ -157,7 +161,9 @@ impl Plan {
 
     /// Symmetric A with effective masses: what engines make.
     fn mechanical(&mut self, problem: &Problem, settings: &Settings) {
-        if settings.time_limit > 0.0 && problem.len() > TINY {
+        let in_haste = settings.time_limit > 0.0 && problem.len() > TINY;
+        let coupled = problem.has_live_bounds();
+        if in_haste {
             self.push(SolverKind::Pgs, Reason::TimeLimit, FIRST_SWEEPS);
         }
         if problem.len() <= FEW {
@@ -165,13 +171,22 @@ impl Plan {
         } else {
             self.spare = Some(SolverKind::ActiveSet);
         }
-        let pivots = if problem.has_live_bounds() { FIRST_PIVOTS_COUPLED } else { FIRST_PIVOTS };
-        self.push(SolverKind::Bpp, Reason::Pivots, pivots);
+        match (coupled, in_haste) {
+            (false, _) => self.push(SolverKind::Bpp, Reason::Pivots, FIRST_PIVOTS),
+            (true, false) => self.push(SolverKind::Bpp, Reason::Pivots, FIRST_PIVOTS_COUPLED),
+            (true, true) => {
+                // What comes after would not get far in the time; pivots that get nowhere leave theirs to sweeps.
+                self.push_whole(SolverKind::Bpp, Reason::Pivots);
+                self.push(SolverKind::Nncg, Reason::LastResort, LAST_SWEEPS);
+            }
+        }
         // Coupled friction makes the interior point method's system unsymmetric, and its factor dense.
-        if !problem.has_live_bounds() || takes_dense_lu(problem) {
+        if !coupled || takes_dense_lu(problem) {
             self.push_whole(SolverKind::InteriorPoint, Reason::Redundant);
         }
-        self.push(SolverKind::Nncg, Reason::LastResort, LAST_SWEEPS);
+        if !(coupled && in_haste) {
+            self.push(SolverKind::Nncg, Reason::LastResort, LAST_SWEEPS);
+        }
         if takes_dense_lu(problem) {
             self.push(SolverKind::AlartCurnier, Reason::LastResort, LAST_STEPS);
         }

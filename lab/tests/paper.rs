@@ -136,6 +136,14 @@ fn the_document_has_every_experiment_and_its_figures() {
 }
 
 #[test]
+fn islands_have_the_same_bits_on_any_thread() {
+    let (output, _) = paper("islands");
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    let at = text.find("the same bits").expect("the statement about bits");
+    assert!(text[..at].ends_with("reproduced  expected: the impulses have "), "{text}");
+}
+
+#[test]
 fn facets_converge_to_the_cone() {
     check("facets", "reproduced", 1);
 }

@@ -2,10 +2,14 @@
 //!
 //! One step solves every island that is not solved yet, each by auto's plan for it alone; the driver measures the whole.
 //! Small islands, which take no longer than a few sweeps of a large one, come first; among the small and among the large
-//! that of the largest energy error. When time is limited, each gets a share of the time left: half by its share of the
-//! error left, half by its share of the rows. Each thread has an [`Engine`] of its own and takes the next island when it
-//! is done with one. What an engine finds does not depend on what it did before, so the answer has the same bits however
-//! many threads there are; unless time runs out.
+//! that of the largest energy error.
+//!
+//! When time is limited, a step only treats islands with about the mean energy error or more, and a large one is swept
+//! before it is solved. Each gets a share of the time left: half by its share of the error left, half by its share of the
+//! rows.
+//!
+//! Each thread has an [`Engine`] of its own and takes the next island when it is done with one. What an engine finds does
+//! not depend on what it did before, so the answer has the same bits however many threads there are; unless time runs out.
 
 use super::{Engine, Slot};
 use crate::error::{refill, reserve, Error, Result, Status};
@@ -21,6 +25,9 @@ use std::sync::Mutex;
 /// Up to this many rows an island is small.
 const SMALL: usize = 64;
 
+/// Sweeps over a large island before it is solved, when time is limited.
+const FIRST_SWEEPS: usize = 32;
+
 /// Runs `count` tasks, numbered from 0, on threads of its choosing, and returns when all are done.
 pub type Executor = dyn Fn(usize, &(dyn Fn(usize) + Sync)) + Send;
 
@@ -33,6 +40,9 @@ pub(super) struct Split {
     row_energy: Vec<f64>,
     /// Islands that need no more work.
     settled: Vec<bool>,
+    /// Islands that had their first sweeps, when time is limited.
+    swept: Vec<bool>,
+    in_haste: bool,
     /// Those that do, in the order to treat them.
     order: Vec<u32>,
     workers: Vec<Mutex<Worker>>,
@@ -43,6 +53,8 @@ pub(super) struct Split {
 /// What one thread needs.
 struct Worker {
     engine: Engine,
+    /// For first sweeps.
+    sweeper: Engine,
     part: Problem,
     places: Places,
     start: Vec<f64>,
@@ -58,6 +70,7 @@ impl Worker {
         engine.is_worker = true;
         Ok(Worker {
             engine,
+            sweeper: Engine::new(Settings { solver: SolverKind::Pgs, ..Settings::default() })?,
             part: Problem::new(),
             places: Places::default(),
             start: Vec::new(),
@@ -71,6 +84,7 @@ impl Worker {
     fn reserve(&mut self, problem: &Problem) -> Result<()> {
         self.part.reserve_like(problem)?;
         self.engine.reserve_rows(problem)?;
+        self.sweeper.reserve_rows(problem)?;
         reserve(&mut self.start, problem.len())?;
         reserve(&mut self.x, problem.len())?;
         reserve(&mut self.done, problem.len())?;
@@ -79,12 +93,13 @@ impl Worker {
 
     fn solve(&mut self, whole: &Problem, island: u32, rows: &[u32], x: &[f64], settings: Settings) -> Result<()> {
         self.part.select(whole, rows, &mut self.places)?;
-        self.engine.set_settings(settings)?;
+        let engine = if settings.solver == SolverKind::Auto { &mut self.engine } else { &mut self.sweeper };
+        engine.set_settings(settings)?;
         self.start.clear();
         self.start.extend(rows.iter().map(|&i| x[i as usize]));
         let is_cold = self.start.iter().all(|&x| x == 0.0);
-        let outcome = self.engine.solve(&self.part, Some(&self.start[..]).filter(|_| !is_cold), None)?.outcome;
-        self.x.extend_from_slice(self.engine.x());
+        let outcome = engine.solve(&self.part, Some(&self.start[..]).filter(|_| !is_cold), None)?.outcome;
+        self.x.extend_from_slice(engine.x());
         self.done.push((island, outcome));
         Ok(())
     }
@@ -138,19 +153,24 @@ impl Split {
                 self.order.push(k as u32);
             }
         }
+        if self.in_haste {
+            let energy = &self.energy;
+            let mean = self.order.iter().map(|&k| energy[k as usize]).sum::<f64>() / self.order.len().max(1) as f64;
+            self.order.retain(|&k| energy[k as usize] >= 0.5 * mean);
+        }
         let (energy, islands) = (&self.energy, &self.islands);
-        let is_large = |k: u32| islands.rows(k as usize).len() > SMALL;
         let energy = |k: u32| energy[k as usize];
         self.order.sort_unstable_by(|&p, &q| {
-            is_large(p).cmp(&is_large(q)).then(energy(q).total_cmp(&energy(p))).then(p.cmp(&q))
+            is_large(islands, p).cmp(&is_large(islands, q)).then(energy(q).total_cmp(&energy(p))).then(p.cmp(&q))
         });
         Ok(())
     }
 
     /// Let the workers solve the islands in order.
     fn run(&self, problem: &Problem, x: &[f64], budget: &Budget) {
-        let Split { islands, energy, order, workers, settings, executor, .. } = self;
+        let Split { islands, energy, order, swept, in_haste, workers, settings, executor, .. } = self;
         let next = AtomicUsize::new(0);
+        let sweepable = problem.has_energy() && !problem.has_cones();
         let rows_of = |k: u32| islands.rows(k as usize).len() as f64;
         let sum = order.iter().fold((0.0, 0.0), |(e, n), &k| (e + energy[k as usize], n + rows_of(k)));
         let left = Mutex::new(sum);
@@ -160,6 +180,9 @@ impl Split {
             let worker = &mut *worker;
             while let Some(&island) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
                 let mut settings = *settings;
+                if *in_haste && !swept[island as usize] && is_large(islands, island) && sweepable {
+                    (settings.solver, settings.max_iterations) = (SolverKind::Pgs, FIRST_SWEEPS);
+                }
                 if let Some(seconds) = budget.remaining() {
                     let Ok(mut left) = left.lock() else { return };
                     let (mine, rows) = (energy[island as usize], rows_of(island));
@@ -207,7 +230,10 @@ impl Split {
                     self.row_energy[i] = problem.diagonal()[i] * (x - state.x[i]).powi(2);
                     state.x[i] = x;
                 }
-                self.settled[island as usize] = outcome != Outcome::TimeLimit;
+                let island = island as usize;
+                let swept_only = self.in_haste && !self.swept[island] && is_large(&self.islands, island as u32);
+                self.settled[island] = outcome == Outcome::Converged || !(swept_only || outcome == Outcome::TimeLimit);
+                self.swept[island] = true;
             }
         }
         // In the order of the rows, whoever found them.
@@ -218,6 +244,10 @@ impl Split {
         state.w_is_exact = false;
         Ok(())
     }
+}
+
+fn is_large(islands: &Islands, island: u32) -> bool {
+    islands.rows(island as usize).len() > SMALL
 }
 
 /// A worker, unless it panicked.
@@ -245,6 +275,7 @@ impl Solver for Split {
             reserve(v, problem.len())?;
         }
         reserve(&mut self.settled, problem.len())?;
+        reserve(&mut self.swept, problem.len())?;
         reserve(&mut self.order, problem.len())?;
         if self.workers.is_empty() {
             self.hire(1)?;
@@ -256,6 +287,8 @@ impl Solver for Split {
         let islands = self.islands.len();
         refill(&mut self.energy, islands, 0.0)?;
         refill(&mut self.settled, islands, false)?;
+        refill(&mut self.swept, islands, false)?;
+        self.in_haste = settings.time_limit > 0.0;
         self.settings = Settings {
             solver: SolverKind::Auto,
             energy_tolerance: settings.energy_tolerance / islands.max(1) as f64,

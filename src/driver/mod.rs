@@ -165,7 +165,7 @@ impl Engine {
         if self.may_split(problem) {
             report.islands = self.split.find(problem, self.settings.threads)?;
             if report.islands > 1 {
-                plan = Plan::islands();
+                plan = Plan::islands(problem, &self.settings);
             }
         }
         let scale = self.work.begin(problem, judge, &self.settings)?;

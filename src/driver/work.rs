@@ -14,6 +14,8 @@ use crate::Budget;
 const FROZEN_SHARE: f64 = 0.1;
 /// Share of a limited time for what comes first because of the limit.
 const FIRST_SHARE: f64 = 0.25;
+/// When so much of a limited time has gone, pivots that have found nothing better make way.
+const VAIN_SHARE: f64 = 0.5;
 
 /// What the stages of one solve share.
 pub(super) struct Run<'a> {
@@ -99,8 +101,7 @@ impl Work {
         let (interval, window) = (settings.interval(stage.solver), settings.stall_window(stage.solver));
         let moves_bounds = problem.has_live_bounds() && !solver.follows_friction(problem);
         problem.bounds_at(&self.state.x, &mut self.state.lo, &mut self.state.hi);
-        // Sweeps that only come first because time is limited leave most of it to those that solve.
-        let until = if stage.reason == Reason::TimeLimit { FIRST_SHARE * settings.time_limit } else { f64::INFINITY };
+        let before = run.iteration;
         let mut begun = false;
         loop {
             if run.budget.spent() {
@@ -140,10 +141,23 @@ impl Work {
                 Progress::OutOfTime => return Ok(Outcome::TimeLimit),
                 Progress::Continue if stalled => return Ok(Outcome::Stalled),
                 Progress::Continue if run.iteration >= most => return Ok(Outcome::IterationLimit),
-                Progress::Continue if measured && run.budget.seconds() >= until => return Ok(Outcome::IterationLimit),
+                Progress::Continue if measured && self.has_had_its_time(stage, before, run, settings) => {
+                    return Ok(Outcome::IterationLimit);
+                }
                 Progress::Continue => {}
             }
         }
+    }
+
+    /// Should a stage that began after iteration `before` leave the rest of a limited time to others? Sweeps that only
+    /// come first because of the limit should soon; pivots later, if they have found nothing better.
+    fn has_had_its_time(&self, stage: &Stage, before: usize, run: &Run<'_>, settings: &Settings) -> bool {
+        let share = match stage.reason {
+            Reason::TimeLimit => FIRST_SHARE,
+            Reason::Small | Reason::Pivots if self.monitor.best_iteration() <= before => VAIN_SHARE,
+            _ => return false,
+        };
+        settings.time_limit > 0.0 && run.budget.seconds() >= share * settings.time_limit
     }
 
     /// Close an iteration: record it, show it to the observer, compare with the tolerance.

@@ -14,6 +14,7 @@ mod forklift;
 mod hand;
 mod hand_recording;
 mod hand_steps;
+mod islands;
 mod isolines;
 mod logs;
 mod report;
@@ -44,6 +45,7 @@ const ALL: &[Experiment] = &[
     ("logs", "40 logs pile up: Lemke, Fischer-Newton, interior point, prox (Lu et al., section 6.3)", logs::run),
     ("facets", "4 to 64 facets against the exact friction cone (beyond Lu et al.)", facets::run),
     ("budget", "three scenes with 0.2 to 4 ms per step: last iterate, best iterate, auto", budget::run),
+    ("islands", "64 towers in one problem: together and apart, on one thread and two", islands::run),
     ("bricard", "Bricard's mechanism with redundant constraints (González et al., Fig. 2)", bricard::run),
     (
         "rollover",
