@@ -40,11 +40,11 @@ pub(super) struct Split {
     row_energy: Vec<f64>,
     /// Islands that need no more work.
     settled: Vec<bool>,
-    /// Islands that had their first sweeps, when time is limited.
-    swept: Vec<bool>,
-    in_haste: bool,
     /// Those that do, in the order to treat them.
     order: Vec<u32>,
+    /// Is time limited, and may sweeps come first? Islands that had theirs.
+    in_haste: bool,
+    swept: Vec<bool>,
     workers: Vec<Mutex<Worker>>,
     settings: Settings,
     pub executor: Option<Box<Executor>>,
@@ -170,7 +170,6 @@ impl Split {
     fn run(&self, problem: &Problem, x: &[f64], budget: &Budget) {
         let Split { islands, energy, order, swept, in_haste, workers, settings, executor, .. } = self;
         let next = AtomicUsize::new(0);
-        let sweepable = problem.has_energy() && !problem.has_cones();
         let rows_of = |k: u32| islands.rows(k as usize).len() as f64;
         let sum = order.iter().fold((0.0, 0.0), |(e, n), &k| (e + energy[k as usize], n + rows_of(k)));
         let left = Mutex::new(sum);
@@ -180,7 +179,7 @@ impl Split {
             let worker = &mut *worker;
             while let Some(&island) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
                 let mut settings = *settings;
-                if *in_haste && !swept[island as usize] && is_large(islands, island) && sweepable {
+                if *in_haste && !swept[island as usize] && is_large(islands, island) {
                     (settings.solver, settings.max_iterations) = (SolverKind::Pgs, FIRST_SWEEPS);
                 }
                 if let Some(seconds) = budget.remaining() {
@@ -283,12 +282,12 @@ impl Solver for Split {
         self.workers.iter_mut().try_for_each(|worker| unbroken(worker)?.reserve(problem))
     }
 
-    fn start(&mut self, _: &Problem, _: &mut State, settings: &Settings) -> Result<()> {
+    fn start(&mut self, problem: &Problem, _: &mut State, settings: &Settings) -> Result<()> {
         let islands = self.islands.len();
         refill(&mut self.energy, islands, 0.0)?;
         refill(&mut self.settled, islands, false)?;
         refill(&mut self.swept, islands, false)?;
-        self.in_haste = settings.time_limit > 0.0;
+        self.in_haste = settings.time_limit > 0.0 && problem.has_energy() && !problem.has_cones();
         self.settings = Settings {
             solver: SolverKind::Auto,
             energy_tolerance: settings.energy_tolerance / islands.max(1) as f64,
