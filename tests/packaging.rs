@@ -10,10 +10,13 @@ mod toolchain;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
+use std::sync::{OnceLock, RwLock};
 use toolchain::{library_dir, root, run_ok, scratch};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Held by those who read the library beside the tests; alone by the one test whose cargo may write it anew.
+static LIBRARY: RwLock<()> = RwLock::new(());
 
 fn text(path: &Path) -> &str {
     path.to_str().expect("UTF-8 path")
@@ -49,6 +52,7 @@ fn prefix() -> &'static Path {
     static PREFIX: OnceLock<PathBuf> = OnceLock::new();
     PREFIX.get_or_init(|| {
         let prefix = empty("prefix");
+        let _library = LIBRARY.read();
         call(&mut install(&prefix));
         prefix
     })
@@ -125,6 +129,7 @@ fn the_installed_tree_is_complete() {
 fn packagers_can_stage_it() {
     let stage = empty("stage");
     let libdir = "/opt/mlcp/lib/somewhere";
+    let _library = LIBRARY.read();
     call(install(Path::new("/opt/mlcp")).args([format!("DESTDIR={}", text(&stage)), format!("LIBDIR={libdir}")]));
     let staged: Vec<String> = files(&stage).iter().map(|f| f.replace("lib/somewhere", "lib")).collect();
     let expected: Vec<String> = expected_files().iter().map(|f| format!("opt/mlcp/{f}")).collect();
@@ -179,6 +184,7 @@ fn cmake_with_the_installed_package() {
 /// In the profile and folder of these tests, so that cargo finds its work done.
 #[test]
 fn cmake_from_source() {
+    let _alone = LIBRARY.write();
     let project = project("cmake_source");
     let list = project.join("CMakeLists.txt");
     let source = std::fs::read_to_string(&list).expect("CMakeLists.txt");
@@ -197,6 +203,7 @@ fn cmake_from_source() {
 /// `debian/` gives two packages with the same files, parted as Debian wants them.
 #[test]
 fn debian_packages() {
+    let _library = LIBRARY.read();
     let top = empty("debian");
     let tree = top.join(format!("mlcp-{VERSION}"));
     for name in ["cmake", "debian", "include", "scripts"] {
