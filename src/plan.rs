@@ -110,7 +110,7 @@ const FEW: usize = 128;
 /// Steps of the active set method: the second already has little to do, friction bounds may take some more.
 const FIRST_STEPS: usize = 24;
 /// Below this many rows pivots are done before sweeps have warmed up.
-const TINY: usize = 64;
+pub const TINY: usize = 64;
 
 /// Is a dense LU factorisation, over the rows or six times the bodies, a matter of less than a second?
 fn takes_dense_lu(problem: &Problem) -> bool {

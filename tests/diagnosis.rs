@@ -6,11 +6,12 @@ mod common;
 #[allow(dead_code)]
 mod rigid;
 
+use common::problems::csr_of;
 use common::Random;
 use mlcp::mechanism::{Diagnosis, Findings, RowRole};
 use mlcp::{Problem, Triangle};
 use nalgebra::DMatrix;
-use rigid::{bricard, four_bar, Body, Kind, Mechanism, Rows, Vector};
+use rigid::{bricard, four_bar, net, Body, Kind, Mechanism, Rows, Vector};
 
 fn problem_of(inverse_mass: &[f64], rows: &Rows) -> Problem {
     let mut problem = Problem::new();
@@ -365,53 +366,13 @@ fn thousand_random_mechanisms() {
     assert!(total > 1500 && matrices > 1000, "{total} {matrices}");
 }
 
-/// A sheet of side by side bodies, each hinged to its right and lower neighbour, all axes upright: a planar scissor net.
-/// Out of the plane its hinges hold all bodies together; in the plane squares that turn against each other leave one motion
-/// beside the three of the whole (exact elimination modulo a prime says so too): `6 side² - 7`, whatever the masses.
-fn net(side: usize) -> Mechanism {
-    let mut net = Mechanism::default();
-    for k in 0..side * side {
-        let at = Vector::new((k % side) as f64, (k / side) as f64, 0.0);
-        net.bodies.push(Body::at_rest(at, 1.0 + (k % 7) as f64, Vector::new(0.1, 0.2, 0.3)));
-    }
-    for k in 0..side * side {
-        let at = net.bodies[k].position;
-        if k % side + 1 < side {
-            net.join(Kind::Hinge, [Some(k), Some(k + 1)], at + Vector::new(0.5, 0.1, 0.0), Vector::z());
-        }
-        if k / side + 1 < side {
-            net.join(Kind::Hinge, [Some(k), Some(k + side)], at + Vector::new(-0.1, 0.5, 0.0), Vector::z());
-        }
-    }
-    net
-}
-
-/// A of a net as a CSR problem, without forming the dense one.
-fn csr_of(problem: &Problem, rows: &Rows) -> Problem {
-    let mlcp::problem::Operator::Jacobian(jacobian) = problem.operator() else { unreachable!() };
-    let mut on_body = vec![Vec::new(); problem.bodies()];
-    rows.bodies.iter().enumerate().for_each(|(k, &body)| on_body[body as usize].push(k / 2));
-    let (mut start, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
-    for i in 0..problem.len() {
-        let mut near: Vec<usize> = (0..2).flat_map(|s| on_body[rows.bodies[2 * i + s] as usize].clone()).collect();
-        near.sort_unstable();
-        near.dedup();
-        columns.extend(near.iter().map(|&j| j as i32));
-        values.extend(near.iter().map(|&j| jacobian.entry(i, j)));
-        start.push(columns.len() as i32);
-    }
-    let mut csr = Problem::new();
-    csr.set_csr(problem.len(), &start, &columns, &values).unwrap();
-    csr
-}
-
 #[test]
 fn large_nets_of_known_rank() {
     for side in [2, 5, 8, 16, 23] {
-        let rows = net(side).rows();
-        let jacobian = problem_of(&net(side).inverse_mass(), &rows);
+        let net = net(side);
+        let jacobian = problem_of(&net.inverse_mass(), &net.rows());
         let (from_rows, found) = diagnose(&jacobian);
-        let (from_matrix, also) = diagnose(&csr_of(&jacobian, &rows));
+        let (from_matrix, also) = diagnose(&csr_of(&jacobian));
         assert_eq!((found.rank, also.rank), (6 * side * side - 7, 6 * side * side - 7), "{found:?} {also:?}");
         assert_eq!(from_rows.roles(), from_matrix.roles(), "side {side}");
         assert!(found.closest_kept > 1e3 * found.farthest_dropped && also.closest_kept > 1e3 * also.farthest_dropped);

@@ -255,3 +255,24 @@ pub fn four_bar() -> Mechanism {
     }
     mechanism
 }
+
+/// A sheet of side by side bodies, each hinged to its right and lower neighbour, all axes upright: a planar scissor net.
+/// Out of the plane its hinges hold all bodies together; in the plane squares that turn against each other leave one motion
+/// beside the three of the whole (exact elimination modulo a prime says so too): `6 side² - 7`, whatever the masses.
+pub fn net(side: usize) -> Mechanism {
+    let mut net = Mechanism::default();
+    for k in 0..side * side {
+        let at = Vector::new((k % side) as f64, (k / side) as f64, 0.0);
+        net.bodies.push(Body::at_rest(at, 1.0 + (k % 7) as f64, Vector::new(0.1, 0.2, 0.3)));
+    }
+    for k in 0..side * side {
+        let at = net.bodies[k].position;
+        if k % side + 1 < side {
+            net.join(Kind::Hinge, [Some(k), Some(k + 1)], at + Vector::new(0.5, 0.1, 0.0), Vector::z());
+        }
+        if k / side + 1 < side {
+            net.join(Kind::Hinge, [Some(k), Some(k + side)], at + Vector::new(-0.1, 0.5, 0.0), Vector::z());
+        }
+    }
+    net
+}

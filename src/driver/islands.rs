@@ -15,15 +15,13 @@ use super::{Engine, Slot};
 use crate::error::{refill, reserve, Error, Result, Status};
 use crate::metrics::{Measure, Point};
 use crate::monitor::Outcome;
+use crate::plan::TINY;
 use crate::problem::{Islands, Places, Problem};
 use crate::settings::{Settings, SolverKind};
 use crate::solvers::{Progress, Solver, State};
 use crate::Budget;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
-
-/// Up to this many rows an island is small.
-const SMALL: usize = 64;
 
 /// Sweeps over a large island before it is solved, when time is limited.
 const FIRST_SWEEPS: usize = 32;
@@ -42,9 +40,9 @@ pub(super) struct Split {
     settled: Vec<bool>,
     /// Those that do, in the order to treat them.
     order: Vec<u32>,
-    /// Is time limited, and may sweeps come first? Islands that had theirs.
+    /// Is time limited? Then islands that are to be swept before they are solved.
     in_haste: bool,
-    swept: Vec<bool>,
+    sweeps_first: Vec<bool>,
     workers: Vec<Mutex<Worker>>,
     settings: Settings,
     pub executor: Option<Box<Executor>>,
@@ -168,7 +166,7 @@ impl Split {
 
     /// Let the workers solve the islands in order.
     fn run(&self, problem: &Problem, x: &[f64], budget: &Budget) {
-        let Split { islands, energy, order, swept, in_haste, workers, settings, executor, .. } = self;
+        let Split { islands, energy, order, sweeps_first, workers, settings, executor, .. } = self;
         let next = AtomicUsize::new(0);
         let rows_of = |k: u32| islands.rows(k as usize).len() as f64;
         let sum = order.iter().fold((0.0, 0.0), |(e, n), &k| (e + energy[k as usize], n + rows_of(k)));
@@ -179,7 +177,7 @@ impl Split {
             let worker = &mut *worker;
             while let Some(&island) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
                 let mut settings = *settings;
-                if *in_haste && !swept[island as usize] && is_large(islands, island) {
+                if sweeps_first[island as usize] {
                     (settings.solver, settings.max_iterations) = (SolverKind::Pgs, FIRST_SWEEPS);
                 }
                 if let Some(seconds) = budget.remaining() {
@@ -229,10 +227,9 @@ impl Split {
                     self.row_energy[i] = problem.diagonal()[i] * (x - state.x[i]).powi(2);
                     state.x[i] = x;
                 }
-                let island = island as usize;
-                let swept_only = self.in_haste && !self.swept[island] && is_large(&self.islands, island as u32);
-                self.settled[island] = outcome == Outcome::Converged || !(swept_only || outcome == Outcome::TimeLimit);
-                self.swept[island] = true;
+                let was_swept = std::mem::take(&mut self.sweeps_first[island as usize]);
+                let may_gain = was_swept || outcome == Outcome::TimeLimit;
+                self.settled[island as usize] = outcome == Outcome::Converged || !may_gain;
             }
         }
         // In the order of the rows, whoever found them.
@@ -246,7 +243,7 @@ impl Split {
 }
 
 fn is_large(islands: &Islands, island: u32) -> bool {
-    islands.rows(island as usize).len() > SMALL
+    islands.rows(island as usize).len() > TINY
 }
 
 /// A worker, unless it panicked.
@@ -274,7 +271,7 @@ impl Solver for Split {
             reserve(v, problem.len())?;
         }
         reserve(&mut self.settled, problem.len())?;
-        reserve(&mut self.swept, problem.len())?;
+        reserve(&mut self.sweeps_first, problem.len())?;
         reserve(&mut self.order, problem.len())?;
         if self.workers.is_empty() {
             self.hire(1)?;
@@ -286,8 +283,11 @@ impl Solver for Split {
         let islands = self.islands.len();
         refill(&mut self.energy, islands, 0.0)?;
         refill(&mut self.settled, islands, false)?;
-        refill(&mut self.swept, islands, false)?;
-        self.in_haste = settings.time_limit > 0.0 && problem.has_energy() && !problem.has_cones();
+        self.in_haste = settings.time_limit > 0.0;
+        let may_sweep = self.in_haste && problem.has_energy() && !problem.has_cones();
+        reserve(&mut self.sweeps_first, islands)?;
+        self.sweeps_first.clear();
+        self.sweeps_first.extend((0..islands as u32).map(|k| may_sweep && is_large(&self.islands, k)));
         self.settings = Settings {
             solver: SolverKind::Auto,
             energy_tolerance: settings.energy_tolerance / islands.max(1) as f64,

@@ -42,18 +42,22 @@ pub(super) struct Work {
 
 impl Work {
     pub fn reserve(&mut self, problem: &Problem) -> Result<()> {
-        let State { x, w, lo, hi, .. } = &mut self.state;
-        for v in [x, w, lo, hi, &mut self.lo, &mut self.hi] {
+        for v in self.rows() {
             reserve(v, problem.len())?;
         }
         reserve(&mut self.scratch, 6 * (problem.bodies() + 1))?;
         self.monitor.reserve(problem.len())
     }
 
+    /// Every buffer with one number per row, but for the monitor's.
+    fn rows(&mut self) -> [&mut Vec<f64>; 6] {
+        let State { x, w, lo, hi, .. } = &mut self.state;
+        [x, w, lo, hi, &mut self.lo, &mut self.hi]
+    }
+
     /// Go to x = clamp(0). Returns the error there, which is the problem's own scale.
     pub fn begin(&mut self, problem: &Problem, judge: Measure, settings: &Settings) -> Result<f64> {
-        let State { x, w, lo, hi, .. } = &mut self.state;
-        for v in [x, w, lo, hi, &mut self.lo, &mut self.hi] {
+        for v in self.rows() {
             refill(v, problem.len(), 0.0)?;
         }
         self.monitor.start(problem.len(), judge, settings)?;

@@ -187,3 +187,18 @@ pub const ROD_A: [f64; 4] = [1.0, -0.5, -0.5, 1.0];
 pub const ROD_B: [f64; 2] = [-0.2981, 0.1019];
 /// The rod's solution, by hand: both contacts close, `x = -A⁻¹ b` with `A⁻¹ = [[4, 2], [2, 4]] / 3`.
 pub const ROD_X: [f64; 2] = [(4.0 * 0.2981 - 2.0 * 0.1019) / 3.0, (2.0 * 0.2981 - 4.0 * 0.1019) / 3.0];
+
+/// The same A by rows of its entries.
+pub fn csr_of(problem: &Problem) -> Problem {
+    let (mut start, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+    for i in 0..problem.len() {
+        problem.for_each_entry(i, &mut |j, a| {
+            columns.push(j as i32);
+            values.push(a);
+        });
+        start.push(columns.len() as i32);
+    }
+    let mut csr = Problem::new();
+    csr.set_csr(problem.len(), &start, &columns, &values).unwrap();
+    csr
+}
