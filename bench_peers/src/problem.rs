@@ -16,6 +16,37 @@ pub struct Rows {
     pub bodies: Vec<i32>,
 }
 
+impl Rows {
+    /// A in compressed rows, both triangles.
+    pub fn matrix(&self) -> (Vec<i32>, Vec<i32>, Vec<f64>) {
+        let mut of_body = vec![vec![]; self.inverse_mass.len() / 12];
+        for (k, &body) in self.bodies.iter().enumerate().filter(|(_, &body)| body >= 0) {
+            of_body[body as usize].push(k);
+        }
+        let (mut row_start, mut columns, mut values) = (vec![0], vec![], vec![]);
+        for i in 0..self.compliance.len() {
+            let mut entries = std::collections::BTreeMap::from([(i, self.compliance[i])]);
+            for k in [2 * i, 2 * i + 1] {
+                let Ok(body) = usize::try_from(self.bodies[k]) else { continue };
+                let (inverse, own) = (&self.inverse_mass[12 * body..][..12], &self.jacobian[6 * k..][..6]);
+                // M⁻¹ Jᵀ of this half; the inverse inertia is symmetric.
+                let spin = |c: usize| (0..3).map(|d| inverse[3 + 3 * c + d] * own[3 + d]).sum::<f64>();
+                let moved: [f64; 6] = std::array::from_fn(|c| if c < 3 { inverse[c] * own[c] } else { spin(c - 3) });
+                for &other in &of_body[body] {
+                    let product = (0..6).map(|c| moved[c] * self.jacobian[6 * other + c]).sum::<f64>();
+                    *entries.entry(other / 2).or_insert(0.0) += product;
+                }
+            }
+            for (j, value) in entries.into_iter().filter(|(_, v)| *v != 0.0) {
+                columns.push(j as i32);
+                values.push(value);
+            }
+            row_start.push(columns.len() as i32);
+        }
+        (row_start, columns, values)
+    }
+}
+
 /// w = A x + b, lo <= x <= hi; friction bounds are numbers already.
 pub struct Problem {
     /// As in the file, or made from the size.
@@ -137,12 +168,11 @@ fn read(name: &str, group: &Group) -> Problem {
         |path: &str| group.dataset(path).and_then(|d| d.read_f64()).unwrap_or_else(|e| panic!("{name}/{path}: {e}"));
     let i32s =
         |path: &str| group.dataset(path).and_then(|d| d.read_i32()).unwrap_or_else(|e| panic!("{name}/{path}: {e}"));
-    let has_rows = group.datasets().expect(name).iter().any(|d| d == "jacobian");
-    let meta = match group.attrs().expect(name).remove("meta") {
-        Some(AttrValue::String(text) | AttrValue::AsciiString(text) | AttrValue::VarLenString(text)) => text,
-        other => panic!("{name}: meta is {other:?}"),
-    };
-    let (mut lo, mut hi, findex, reference) = (f64s("lo"), f64s("hi"), i32s("findex"), f64s("x_ref"));
+    let there = group.datasets().expect(name);
+    let has = |field: &str| there.iter().any(|d| d == field);
+    let (mut lo, mut hi, findex) = (f64s("lo"), f64s("hi"), i32s("findex"));
+    let reference = f64s(if has("x_ref") { "x_ref" } else { "x" });
+    let coefficients = if has("mu") { f64s("mu") } else { hi.clone() };
     for i in 0..lo.len() {
         // Bullet writes 1e10 for infinity.
         let infinite = |v: f64| if v.abs() >= 1e10 { f64::INFINITY.copysign(v) } else { v };
@@ -150,27 +180,35 @@ fn read(name: &str, group: &Group) -> Problem {
         if findex[i] >= 0 && findex[i] as usize != i {
             let normal = reference[findex[i] as usize];
             // An infinite coefficient times no impulse is no friction.
-            hi[i] = if normal > 0.0 { hi[i] * normal } else { 0.0 };
+            hi[i] = if normal > 0.0 { infinite(coefficients[i]) * normal } else { 0.0 };
             lo[i] = -hi[i];
         }
     }
-    let forces = field(&meta, "units").contains("force");
+    let rows = has("jacobian").then(|| Rows {
+        jacobian: f64s("jacobian"),
+        inverse_mass: f64s("inverse_mass"),
+        compliance: f64s("compliance"),
+        bodies: i32s("bodies"),
+    });
+    let recorded = group.groups().expect(name).iter().any(|g| g == "A");
+    let (row_start, columns, values) = match &rows {
+        Some(rows) if !recorded => rows.matrix(),
+        _ => (i32s("A/indptr"), i32s("A/indices"), f64s("A/data")),
+    };
+    Problem { name: name.to_string(), row_start, columns, values, b: f64s("b"), lo, hi, rows, joules: joules(name, group) }
+}
+
+/// Joules per unit of x·w; without a word about it the file has impulses.
+fn joules(name: &str, group: &Group) -> f64 {
+    let meta = match group.attrs().expect(name).remove("meta") {
+        Some(AttrValue::String(text) | AttrValue::AsciiString(text) | AttrValue::VarLenString(text)) => text,
+        _ => return 1.0,
+    };
     let dt: f64 = field(&meta, "dt").parse().unwrap_or_else(|e| panic!("{name}: dt: {e}"));
-    Problem {
-        name: name.to_string(),
-        row_start: i32s("A/indptr"),
-        columns: i32s("A/indices"),
-        values: f64s("A/data"),
-        b: f64s("b"),
-        lo,
-        hi,
-        rows: has_rows.then(|| Rows {
-            jacobian: f64s("jacobian"),
-            inverse_mass: f64s("inverse_mass"),
-            compliance: f64s("compliance"),
-            bodies: i32s("bodies"),
-        }),
-        joules: if forces { dt * dt } else { 1.0 },
+    if field(&meta, "units").contains("force") {
+        dt * dt
+    } else {
+        1.0
     }
 }
 

@@ -1,0 +1,215 @@
+//! What a warm start is worth: consecutive steps of a scene, each from the impulses of the step before.
+
+use crate::problem::{recorded, Problem, Rows};
+use crate::race::{command, heat, ours, peer, Attempt, Contestant, Heat, Options};
+use crate::walls;
+use std::fmt::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Cold, warm, and the engine's own exact solver, which knows no warm start.
+const FIELD: [Contestant; 3] = [
+    ours("libmlcp auto", "auto"),
+    ours("libmlcp auto, warm", "auto-warm"),
+    peer("ODE Dantzig", "ode", "dantzig"),
+];
+
+/// Scenes that an engine steps: name, worker, the worker's name for it.
+const SCENES: [(&str, &str, &str); 5] = [
+    ("steps_bullet_wall12_2dir", "steps_bullet", "wall_2dir"),
+    ("steps_bullet_wall12", "steps_bullet", "wall"),
+    ("steps_bullet_pile24", "steps_bullet", "pile"),
+    ("steps_ode_wall12", "steps_ode", "wall"),
+    ("steps_ode_wall12_cfm0", "steps_ode", "wall_cfm0"),
+];
+
+/// Steps of a generated wall; the first only starts the second.
+const STEPS: usize = 31;
+
+/// A row continues the nearest one of the step before on the same bodies, if its Jacobian has moved no more than this.
+const NEAR: f64 = 0.2;
+
+/// Consecutive steps of a scene.
+pub struct Series {
+    name: String,
+    /// All steps but the first.
+    heats: Vec<Heat>,
+    /// Share of the rows that continue one of the step before.
+    continued: f64,
+}
+
+/// Run all scenes that are asked for and can be had.
+pub fn run(dir: &Path, options: &Options) -> Vec<Series> {
+    let mut all = vec![];
+    for (name, worker, scene) in SCENES.iter().filter(|(name, ..)| options.wants(name)) {
+        let (program, file) = (dir.join("workers").join(worker), dir.join("steps.h5"));
+        let done = Command::new(&program).arg(scene).arg(&file).stdout(Stdio::null()).status();
+        if done.is_ok_and(|status| status.success()) {
+            all.push(series(dir, name, &recorded(&file), options));
+        } else {
+            println!("missing: {name}");
+        }
+        let _ = std::fs::remove_file(file);
+    }
+    for (kind, compliance) in [("rigid", 0.0), ("soft", 1e-5)] {
+        let steps = walls::pushed(6, 6, compliance, STEPS);
+        let name = format!("steps_wall_{kind}_n{}", steps[0].n());
+        if options.wants(&name) {
+            all.push(series(dir, &name, &steps, options));
+        }
+    }
+    all
+}
+
+fn series(dir: &Path, name: &str, steps: &[Problem], options: &Options) -> Series {
+    // Engines that cannot be called stay in the table, unsolved.
+    let calls: Vec<_> = FIELD.iter().map(|c| command(dir, c).unwrap_or(("false".into(), vec![]))).collect();
+    let file = dir.join("problem.bin");
+    let beside = |end: &str| dir.join(format!("problem.bin.{end}"));
+    let (mut heats, mut rows, mut continued) = (vec![], 0, 0);
+    // Impulses that the step before began with, and found.
+    let mut last: Option<(Vec<f64>, Vec<f64>)> = None;
+    for k in 1..steps.len() {
+        let (before, now) = (&steps[k - 1], &steps[k]);
+        let from = origins(before, now);
+        rows += now.n();
+        continued += from.iter().flatten().count();
+        let (began, found) = last.take().unwrap_or_else(|| {
+            // The first step is solved cold, by the first of the field.
+            before.write_plain(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+            let first = heat(before, &calls[..1], &file, options);
+            (vec![0.0; before.n()], impulses(&first, 0).unwrap_or(vec![0.0; before.n()]))
+        });
+        let start: Vec<f64> = from.iter().map(|i| i.map_or(0.0, |(i, sign)| sign * found[i])).collect();
+        let bytes: Vec<u8> = began.iter().chain(&start).flat_map(|v| v.to_le_bytes()).collect();
+        now.write_plain(&file)
+            .and_then(|()| before.write_plain(&beside("last")))
+            .and_then(|()| std::fs::write(beside("start"), bytes))
+            .unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+        let heat = heat(now, &calls, &file, options);
+        last = impulses(&heat, 1).map(|found| (start, found));
+        heats.push(heat);
+    }
+    [&file, &beside("last"), &beside("start")].iter().for_each(|f| drop(std::fs::remove_file(f)));
+    let series = Series { name: name.into(), heats, continued: continued as f64 / rows.max(1) as f64 };
+    println!("{}", series.line());
+    series
+}
+
+/// What a contestant found.
+fn impulses(heat: &Heat, contestant: usize) -> Option<Vec<f64>> {
+    heat.entries[contestant].attempts.first().map(|a| a.x.clone())
+}
+
+/// For each row of a step the row of the step before that it continues, and 1, or -1 where it points the other way now. What
+/// an engine knows by the identity of its contacts is found from the rows here; not all engines know it, and it is not timed.
+fn origins(before: &Problem, now: &Problem) -> Vec<Option<(usize, f64)>> {
+    let (Some(old), Some(new)) = (&before.rows, &now.rows) else { return vec![None; now.n()] };
+    let old: Vec<_> = (0..before.n()).map(|i| identity(old, i)).collect();
+    let mut taken = vec![false; old.len()];
+    let mut find = |i: usize| {
+        let (bodies, row) = identity(new, i);
+        let two_sided = now.lo[i] < 0.0;
+        let distance = |(j, sign): (usize, f64)| (0..12).map(|c| (row[c] - sign * old[j].1[c]).powi(2)).sum::<f64>().sqrt();
+        let same = (0..old.len()).filter(|&j| !taken[j] && old[j].0 == bodies && (before.lo[j] < 0.0) == two_sided);
+        let both = same.flat_map(|j| [(j, 1.0), (j, -1.0)]).filter(|(_, sign)| two_sided || *sign > 0.0);
+        let nearest = both.min_by(|p, q| distance(*p).total_cmp(&distance(*q))).filter(|j| distance(*j) <= NEAR)?;
+        taken[nearest.0] = true;
+        Some(nearest)
+    };
+    (0..now.n()).map(&mut find).collect()
+}
+
+/// A row's bodies, in an order of their own, and its Jacobian in that order. Engines renumber bodies as they like; here every
+/// body has a mass of its own, to be known by; and in a generated wall, where they all weigh the same, the numbers stay.
+fn identity(rows: &Rows, i: usize) -> ([(u64, i32); 2], [f64; 12]) {
+    let distinct = rows.inverse_mass.len() < 24 || rows.inverse_mass[0] != rows.inverse_mass[12];
+    let body = |side: usize| match rows.bodies[2 * i + side] {
+        k if k < 0 => (0, -1),
+        k if distinct => (rows.inverse_mass[12 * k as usize].to_bits(), 0),
+        k => (1, k),
+    };
+    let (first, second) = (body(0), body(1));
+    let half = |side: usize, c: usize| rows.jacobian[12 * i + 6 * side + c];
+    let swap = usize::from(second < first);
+    let row = std::array::from_fn(|c| half((c / 6) ^ swap, c % 6));
+    (if swap == 1 { [second, first] } else { [first, second] }, row)
+}
+
+impl Series {
+    /// A contestant's times on the steps that it solves.
+    fn seconds(&self, contestant: usize) -> Vec<f64> {
+        let solved = |h: &Heat| h.entries[contestant].solved(h.required).map(|a| a.seconds);
+        self.heats.iter().filter_map(solved).collect()
+    }
+
+    /// A line of the table.
+    fn line(&self) -> String {
+        let [cold, warm, peer] = [0, 1, 2].map(|c| self.seconds(c));
+        let all = self.heats.len();
+        let (least, most) = self.heats.iter().fold((usize::MAX, 0), |(a, b), h| (a.min(h.n), b.max(h.n)));
+        let rows = if least < most { format!("{least}-{most}") } else { format!("{most}") };
+        let ms = |times: &[f64]| median(times).map_or("-".into(), |t| format!("{:.3}", 1e3 * t));
+        let over = |p: &[f64], q: &[f64]| median(p).zip(median(q)).map_or("-".into(), |(p, q)| format!("{:.1}", p / q));
+        let solved = [&cold, &warm, &peer].map(|times| format!("{}/{all}", times.len()));
+        format!(
+            "| {} | {rows} | {:.0} % | {} | {} | {} | {} | {} | {} | {} | {} |",
+            self.name,
+            100.0 * self.continued,
+            solved[0],
+            ms(&cold),
+            solved[1],
+            ms(&warm),
+            over(&cold, &warm),
+            solved[2],
+            ms(&peer),
+            over(&peer, &warm),
+        )
+    }
+}
+
+fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    (!sorted.is_empty()).then(|| 0.5 * (sorted[(sorted.len() - 1) / 2] + sorted[sorted.len() / 2]))
+}
+
+/// The section of the page.
+pub fn section(out: &mut String, all: &[Series]) {
+    let _ = write!(
+        out,
+        "
+## Warm start
+
+Consecutive steps of 1/60 s, recorded in this run from worlds that Bullet and ODE step: walls of 12 courses that settle, a pile
+of boxes that falls together, and, generated, walls that are pushed a little harder each time. Each step is solved cold,
+and warm: from the impulses that the warm solve of the step before found, with the solver's handle as that solve left it.
+Rows of contacts that are new start at 0; \"known\": share of the rows that continue one of the step before. ODE's Dantzig,
+which has no warm start, gets the same problems. Friction, the required error and what is timed are as above; times are
+medians over the steps that a solver solves. Every step is in `target/bench_peers/warm.csv`.
+
+| scene | n | known | cold solves | cold ms | warm solves | warm ms | cold / warm | ODE Dantzig solves | ODE Dantzig ms | ODE Dantzig / warm |
+|---|---|---|---|---|---|---|---|---|---|---|
+"
+    );
+    all.iter().for_each(|s| writeln!(out, "{}", s.line()).expect("a string grows"));
+}
+
+/// Every step.
+pub fn csv(all: &[Series]) -> String {
+    let mut out = String::from("scene,step,n,solver,seconds,energy_error_J,required_J,solved,hash\n");
+    for s in all {
+        for (k, h) in s.heats.iter().enumerate() {
+            for e in &h.entries {
+                let name = FIELD[e.contestant].name.replace(',', "");
+                let line = |a: &Attempt| {
+                    let (solved, required) = (u8::from(a.energy <= h.required), h.required);
+                    format!("{:.9},{:.3e},{required:.3e},{solved},{:016x}", a.seconds, a.energy, a.hash)
+                };
+                let text = e.attempts.first().map_or(format!(",inf,{:.3e},0,", h.required), line);
+                let _ = writeln!(out, "{},{},{},{name},{text}", s.name, k + 1, h.n);
+            }
+        }
+    }
+    out
+}
