@@ -47,7 +47,7 @@ impl Rows {
     }
 }
 
-/// w = A x + b, lo <= x <= hi; friction bounds are numbers already.
+/// w = A x + b, lo <= x <= hi; friction bounds are numbers already, unless they are coupled.
 pub struct Problem {
     /// As in the file, or made from the size.
     pub name: String,
@@ -67,6 +67,10 @@ pub struct Problem {
     pub rows: Option<Rows>,
     /// Joules per unit of x·w: dt² where the engine works in forces and accelerations.
     pub joules: f64,
+    /// Each row's normal row, or -1, and coefficient of friction; empty if there is none.
+    pub friction: (Vec<i32>, Vec<f64>),
+    /// Does friction follow the impulses, `|x_i| <= mu_i x_n`? Else its bounds are in `lo` and `hi`.
+    pub coupled: bool,
 }
 
 impl Problem {
@@ -91,10 +95,11 @@ impl Problem {
                     a = self.values[k];
                 }
             }
+            let (lo, hi) = self.bounds(i, x);
             // An impulse beyond its bound costs what it adds; a velocity that should not be there its kinetic energy, or
             // the energy of the impulse that would excuse it.
-            let beyond = (x[i] - self.hi[i]).max(self.lo[i] - x[i]).max(0.0);
-            let slack = (if w > 0.0 { x[i] - self.lo[i] } else { self.hi[i] - x[i] }).max(0.0);
+            let beyond = (x[i] - hi).max(lo - x[i]).max(0.0);
+            let slack = (if w > 0.0 { x[i] - lo } else { hi - x[i] }).max(0.0);
             total += (0.5 * a * beyond * beyond).max((0.5 * w * w / a).min(0.5 * a * slack * slack));
         }
         if total.is_finite() {
@@ -104,12 +109,23 @@ impl Problem {
         }
     }
 
+    /// Bounds of a row at these impulses.
+    fn bounds(&self, i: usize, x: &[f64]) -> (f64, f64) {
+        let (normal, mu) = &self.friction;
+        if !self.coupled || normal[i] < 0 {
+            return (self.lo[i], self.hi[i]);
+        }
+        let most = mu[i] * x[normal[i] as usize].max(0.0);
+        (-most, most)
+    }
+
     /// Energy error at x = 0, moved into the bounds, in joules: what there is to do.
     pub fn scale(&self) -> f64 {
         self.energy(&(0..self.n()).map(|i| 0f64.max(self.lo[i]).min(self.hi[i])).collect::<Vec<_>>())
     }
 
-    /// The file that workers read: n, entries, bodies (0 without rows), then the arrays, little-endian.
+    /// The file that workers read: n, entries, bodies (0 without rows), then the arrays, little-endian; friction, if it is
+    /// coupled, at its end.
     pub fn write_plain(&self, path: &Path) -> std::io::Result<()> {
         let mut out = std::io::BufWriter::new(std::fs::File::create(path)?);
         let none = Rows { jacobian: vec![], inverse_mass: vec![], compliance: vec![], bodies: vec![] };
@@ -123,6 +139,10 @@ impl Problem {
             part.iter().try_for_each(|v| out.write_all(&v.to_le_bytes()))?;
         }
         rows.bodies.iter().try_for_each(|v| out.write_all(&v.to_le_bytes()))?;
+        if self.coupled {
+            self.friction.0.iter().try_for_each(|v| out.write_all(&v.to_le_bytes()))?;
+            self.friction.1.iter().try_for_each(|v| out.write_all(&v.to_le_bytes()))?;
+        }
         out.flush()
     }
 }
@@ -151,6 +171,8 @@ pub fn read_plain(path: &Path) -> Problem {
         hi: take(8, n).map(real).collect(),
         rows: None,
         joules: 1.0,
+        friction: (vec![], vec![]),
+        coupled: false,
     }
 }
 
@@ -195,7 +217,8 @@ fn read(name: &str, group: &Group) -> Problem {
         Some(rows) if !recorded => rows.matrix(),
         _ => (i32s("A/indptr"), i32s("A/indices"), f64s("A/data")),
     };
-    Problem { name: name.to_string(), row_start, columns, values, b: f64s("b"), lo, hi, rows, joules: joules(name, group) }
+    let (name, b, joules) = (name.to_string(), f64s("b"), joules(name, group));
+    Problem { name, row_start, columns, values, b, lo, hi, rows, joules, friction: (findex, coefficients), coupled: false }
 }
 
 /// Joules per unit of x·w; without a word about it the file has impulses.
@@ -237,6 +260,8 @@ mod tests {
             hi: vec![f64::INFINITY; 2],
             rows: None,
             joules: 1.0,
+            friction: (vec![], vec![]),
+            coupled: false,
         };
         let approaches = [0.2981f64, 0.2981 - 0.5 * 0.1019];
         assert!((rod.scale() - 0.5 * approaches[0].powi(2)).abs() < 1e-15);

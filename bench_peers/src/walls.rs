@@ -73,7 +73,8 @@ fn wall(width: usize, height: usize, compliance: f64, force: f64) -> Problem {
     let (row_start, columns, values) = rows.matrix();
     let kind = if compliance > 0.0 { "soft" } else { "rigid" };
     let name = format!("wall_{kind}_n{}", b.len());
-    Problem { name, row_start, columns, values, b, lo, hi, rows: Some(rows), joules: 1.0 }
+    let friction = (vec![], vec![]);
+    Problem { name, row_start, columns, values, b, lo, hi, rows: Some(rows), joules: 1.0, friction, coupled: false }
 }
 
 /// Velocity of the second body against the first at a point, along the normal z (axis 0), or x or y (1, 2).

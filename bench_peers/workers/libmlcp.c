@@ -39,6 +39,9 @@ static int solve_from(job *j, const worker_problem *p, const double *start, doub
     }
     check(mlcp_problem_set_b(j->problem, p->b, n));
     check(mlcp_problem_set_bounds(j->problem, p->lo, n, p->hi, n));
+    if (p->normals) {
+        check(mlcp_problem_set_friction(j->problem, p->normals, n, p->mu, n, MLCP_FRICTION_MODE_COUPLED));
+    }
     check(mlcp_report_init(&report, sizeof report));
     check(mlcp_solver_solve(j->solver, j->problem, start, start ? n : 0, x, n, &report));
     return report.outcome == MLCP_OUTCOME_CONVERGED;

@@ -1,6 +1,6 @@
 /*
- * What the recorders of consecutive steps share: `worker SCENE FILE` steps a scene at 60 Hz, solved by libmlcp, and keeps
- * the problems of STEPS steps after the first SKIP, one per step, with their solutions.
+ * What the recorders of consecutive steps share: `worker SCENE SKIP FILE` steps a scene at 60 Hz, solved by libmlcp, and
+ * keeps the problems of STEPS steps after the first SKIP, one per step, with their solutions.
  */
 #ifndef STEPS_HPP
 #define STEPS_HPP
@@ -12,7 +12,7 @@
 #include <cstring>
 #include <string>
 
-const int SKIP = 20, STEPS = 31;
+const int STEPS = 31;
 const double STEP = 1.0 / 60.0;
 
 /* Every body has a mass of its own, if only in the ninth digit: that is how it is known again in the next step. */
@@ -50,7 +50,7 @@ template <class Add> void build_bricks(Add add)
 
 class Recording {
 public:
-    explicit Recording(const char *path)
+    Recording(int skip, const char *path) : skip_(skip)
     {
         mlcp_recorder_options options = mlcp_recorder_options();
         options.struct_size = sizeof options;
@@ -66,11 +66,12 @@ public:
     Recording &operator=(const Recording &) = delete;
 
     void begin(int step) { step_ = step; }
+    int end() const { return skip_ + STEPS; }
 
     /* Keep the problem of this step: the first, if there are several, as ODE's islands are. */
     void keep(const mlcp_problem *problem, const double *x, size_t n, const mlcp_report *report)
     {
-        if (step_ < SKIP || step_ == kept_) {
+        if (step_ < skip_ || step_ == kept_) {
             return;
         }
         kept_ = step_;
@@ -81,7 +82,7 @@ public:
 
 private:
     mlcp_recorder *recorder_ = nullptr;
-    int step_ = 0, kept_ = -1;
+    int skip_, step_ = 0, kept_ = -1;
 
     static void check(mlcp_status status)
     {

@@ -10,12 +10,12 @@
 
 int main(int argc, char **argv)
 {
-    if (argc != 3) {
-        std::fprintf(stderr, "steps_bullet: SCENE FILE\n");
+    if (argc != 4) {
+        std::fprintf(stderr, "steps_bullet: SCENE SKIP FILE\n");
         return 1;
     }
     const bool two = std::strcmp(argv[1], "wall_2dir") == 0;
-    Recording recording(argv[2]);
+    Recording recording(std::atoi(argv[2]), argv[3]);
     mlcp::bullet::Options options;
     options.recorder = [&](const mlcp_problem *problem, const double *x, std::size_t n, const mlcp_report &report) {
         recording.keep(problem, x, n, &report);
@@ -39,7 +39,7 @@ int main(int argc, char **argv)
             world.box(mass, length, 0.5, 0.5, btVector3(x, height, y));
         });
     }
-    for (int k = 0; k < SKIP + STEPS; k++) {
+    for (int k = 0; k < recording.end(); k++) {
         recording.begin(k);
         world.step(STEP);
     }

@@ -26,13 +26,13 @@ static void near(void *data, dGeomID a, dGeomID b)
 
 int main(int argc, char **argv)
 {
-    if (argc != 3) {
-        std::fprintf(stderr, "steps_ode: SCENE FILE\n");
+    if (argc != 4) {
+        std::fprintf(stderr, "steps_ode: SCENE SKIP FILE\n");
         return 1;
     }
     dInitODE();
     {
-        Recording recording(argv[2]);
+        Recording recording(std::atoi(argv[2]), argv[3]);
         mlcp::ode::Options options;
         options.recorder = keep;
         options.recorder_data = &recording;
@@ -44,7 +44,7 @@ int main(int argc, char **argv)
         build_bricks([&](double mass, double length, double x, double y, double height) {
             world.box(mass, length, 0.5, 0.5, x, y, (1.0 - 2e-4) * height);
         });
-        for (int k = 0; k < SKIP + STEPS; k++) {
+        for (int k = 0; k < recording.end(); k++) {
             recording.begin(k);
             dJointGroupEmpty(world.contacts);
             dSpaceCollide(world.space, &world, &near);

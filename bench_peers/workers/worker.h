@@ -22,6 +22,9 @@ typedef struct {
     /* Two-body rows, if bodies > 0. */
     double *jacobian, *inverse_mass, *compliance;
     int32_t *body_pairs;
+    /* Coupled friction, or NULL: each row's normal row or -1, and its coefficient. */
+    int32_t *normals;
+    double *mu;
 } worker_problem;
 
 static void *worker_take(FILE *file, size_t size, size_t count)
@@ -60,6 +63,12 @@ static worker_problem worker_read(const char *path)
         p.inverse_mass = (double *)worker_take(file, 8, 12 * (size_t)p.bodies);
         p.compliance = (double *)worker_take(file, 8, (size_t)p.n);
         p.body_pairs = (int32_t *)worker_take(file, 4, 2 * (size_t)p.n);
+    }
+    const int more = getc(file);
+    if (more != EOF) {
+        ungetc(more, file);
+        p.normals = (int32_t *)worker_take(file, 4, (size_t)p.n);
+        p.mu = (double *)worker_take(file, 8, (size_t)p.n);
     }
     fclose(file);
     return p;

@@ -24,6 +24,9 @@ use work::{Run, Work};
 /// Errors of two solvers that differ by no more than this fraction are the same.
 const AGREE: f64 = 0.01;
 
+/// A start is nearly good enough when its error is at most so many times what it should be.
+const WITHIN_REACH: f64 = 30.0;
+
 /// What an observer sees of an iteration.
 pub struct Observation<'a> {
     /// The record.
@@ -296,8 +299,11 @@ impl Engine {
             return Ok(outcome);
         }
         let mut last = Outcome::None;
-        for (k, stage) in plan.stages().iter().enumerate() {
-            if k > 0 {
+        for stage in plan.stages() {
+            if stage.reason == Reason::GoodStart && self.work.monitor.energy() > WITHIN_REACH * run.tolerance {
+                continue;
+            }
+            if report.stages > 0 {
                 self.work.return_to_best(problem)?;
             }
             let before = self.work.monitor.energy();

@@ -102,10 +102,14 @@ impl Work {
         settings: &Settings,
     ) -> Result<Outcome> {
         let most = settings.iterations(SolverKind::Auto).min(run.iteration.saturating_add(stage.iterations));
-        let (interval, window) = (settings.interval(stage.solver), settings.stall_window(stage.solver));
+        let (mut interval, window) = (settings.interval(stage.solver), settings.stall_window(stage.solver));
+        if stage.reason == Reason::GoodStart {
+            interval = 1;
+        }
         let moves_bounds = problem.has_live_bounds() && !solver.follows_friction(problem);
         problem.bounds_at(&self.state.x, &mut self.state.lo, &mut self.state.hi);
         let before = run.iteration;
+        let mut error = self.monitor.energy();
         let mut begun = false;
         loop {
             if run.budget.spent() {
@@ -147,6 +151,14 @@ impl Work {
                 Progress::Continue if run.iteration >= most => return Ok(Outcome::IterationLimit),
                 Progress::Continue if measured && self.has_had_its_time(stage, before, run, settings) => {
                     return Ok(Outcome::IterationLimit);
+                }
+                Progress::Continue if stage.reason == Reason::GoodStart => {
+                    // At the pace of the last sweep, will those that are left do?
+                    let pace = self.monitor.energy() / error;
+                    error = self.monitor.energy();
+                    if error * pace.powi((most - run.iteration) as i32) > run.tolerance {
+                        return Ok(Outcome::IterationLimit);
+                    }
                 }
                 Progress::Continue => {}
             }
