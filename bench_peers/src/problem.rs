@@ -74,6 +74,14 @@ pub struct Problem {
 }
 
 impl Problem {
+    /// Let friction follow the impulses.
+    pub fn couple(&mut self) {
+        self.coupled = true;
+        for i in (0..self.n()).filter(|&i| self.friction.0[i] >= 0) {
+            (self.lo[i], self.hi[i]) = (f64::NEG_INFINITY, f64::INFINITY);
+        }
+    }
+
     /// Number of rows.
     pub fn n(&self) -> usize {
         self.b.len()
@@ -218,7 +226,19 @@ fn read(name: &str, group: &Group) -> Problem {
         _ => (i32s("A/indptr"), i32s("A/indices"), f64s("A/data")),
     };
     let (name, b, joules) = (name.to_string(), f64s("b"), joules(name, group));
-    Problem { name, row_start, columns, values, b, lo, hi, rows, joules, friction: (findex, coefficients), coupled: false }
+    Problem {
+        name,
+        row_start,
+        columns,
+        values,
+        b,
+        lo,
+        hi,
+        rows,
+        joules,
+        friction: (findex, coefficients),
+        coupled: false,
+    }
 }
 
 /// Joules per unit of x·w; without a word about it the file has impulses.
