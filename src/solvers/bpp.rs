@@ -137,7 +137,7 @@ impl Solver for Bpp {
         let mut proximal_steps = 0;
         let mut done = false;
         let infeasible = loop {
-            self.prox.candidate(problem)?;
+            self.prox.candidate(problem, state)?;
             let infeasible = self.prox.infeasible();
             if infeasible > 0 {
                 break infeasible;
