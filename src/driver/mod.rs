@@ -24,9 +24,6 @@ use work::{Run, Work};
 /// Errors of two solvers that differ by no more than this fraction are the same.
 const AGREE: f64 = 0.01;
 
-/// A start is nearly good enough when its error is at most so many times what it should be.
-const WITHIN_REACH: f64 = 30.0;
-
 /// What an observer sees of an iteration.
 pub struct Observation<'a> {
     /// The record.
@@ -300,7 +297,7 @@ impl Engine {
         }
         let mut last = Outcome::None;
         for stage in plan.stages() {
-            if stage.reason == Reason::GoodStart && self.work.monitor.energy() > WITHIN_REACH * run.tolerance {
+            if stage.reason == Reason::GoodStart && !self.work.asks_for_sweeps(problem, run.tolerance) {
                 continue;
             }
             if report.stages > 0 {

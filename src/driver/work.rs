@@ -17,6 +17,9 @@ const FIRST_SHARE: f64 = 0.25;
 /// When so much of a limited time has gone, pivots that have found nothing better make way.
 const VAIN_SHARE: f64 = 0.5;
 
+/// A start is nearly good enough when its error is at most so many times what it should be.
+const WITHIN_REACH: f64 = 30.0;
+
 /// What the stages of one solve share.
 pub(super) struct Run<'a> {
     pub budget: Budget,
@@ -82,6 +85,19 @@ impl Work {
         self.state.x.copy_from_slice(self.monitor.best_x());
         self.monitor.begin_stage();
         self.settle(problem)
+    }
+
+    /// Is the start nearly good enough, and would pivots hesitate? They do where friction bounds move, and where a row is so
+    /// near to a bound, or at one with so little velocity, that the error at hand may decide on its place.
+    pub fn asks_for_sweeps(&self, problem: &Problem, tolerance: f64) -> bool {
+        let error = self.monitor.energy();
+        let on_the_fence = |i: usize| {
+            let (x, w, a) = (self.state.x[i], self.state.w[i], problem.diagonal()[i]);
+            let slack = (x - self.lo[i]).min(self.hi[i] - x);
+            let moving = slack <= 0.0 && self.lo[i] < self.hi[i];
+            (slack > 0.0 && 0.5 * a * slack * slack <= error) || (moving && 0.5 * w * w <= error * a)
+        };
+        error <= WITHIN_REACH * tolerance && (problem.has_live_bounds() || (0..self.state.x.len()).any(on_the_fence))
     }
 
     /// Move x into its bounds, and find its w and the bounds there.
