@@ -26,8 +26,9 @@ fn main() -> ExitCode {
         ["osqp", file] => qp::osqp(&problem::read_plain(Path::new(file))),
         ["race", dir, corpus, docs] => {
             let (dir, options) = (Path::new(dir), race::Options::new());
-            let race = race::run(dir, Path::new(corpus), &options);
+            let mut race = race::run(dir, Path::new(corpus), &options);
             let warm = warm::run(dir, &options);
+            race.load[1] = machine::load();
             if let Err(e) = report::write(&race, &warm, dir, Path::new(docs)) {
                 eprintln!("bench-peers: {e}");
                 return ExitCode::FAILURE;
