@@ -56,7 +56,12 @@ pub(super) struct ActiveSet {
     q: Vec<f64>,
     /// Of a free row the y that its face's minimum has, of others the velocity there.
     value: Vec<f64>,
+    /// Between these the value is right: a free row's y within its bounds, a held one's velocity on their side of zero.
+    low: Vec<f64>,
+    high: Vec<f64>,
+    /// Is the row free? How its value changes with others' pivots: -1 if it is, else 1.
     free: Vec<bool>,
+    sign: Vec<f64>,
     /// 1/√a, and ε a.
     scale: Vec<f64>,
     least_pivot: Vec<f64>,
@@ -109,6 +114,7 @@ impl Solver for ActiveSet {
             }
         }
         refill(&mut self.free, n, false)?;
+        self.sign.fill(1.0);
         self.lo.copy_from_slice(&state.lo);
         self.hi.copy_from_slice(&state.hi);
         let is_joint = |i: &u32| self.lo[*i as usize] == f64::NEG_INFINITY && self.hi[*i as usize] == f64::INFINITY;
@@ -147,6 +153,9 @@ impl Solver for ActiveSet {
             self.tableau.forward(&mut self.q);
             self.guess();
         }
+        for p in self.joints..self.order.len() {
+            self.limit(p);
+        }
         let progress = self.descend(budget);
         if progress != Progress::OutOfTime {
             self.tableau.backward(&self.q, &mut self.y);
@@ -158,9 +167,9 @@ impl Solver for ActiveSet {
 
 impl ActiveSet {
     /// Every buffer with one number per row.
-    fn rows(&mut self) -> [&mut Vec<f64>; 9] {
-        let ActiveSet { lo, hi, least, most, y, q, value, scale, least_pivot, .. } = self;
-        [lo, hi, least, most, y, q, value, scale, least_pivot]
+    fn rows(&mut self) -> [&mut Vec<f64>; 12] {
+        let ActiveSet { lo, hi, least, most, y, q, value, low, high, sign, scale, least_pivot, .. } = self;
+        [lo, hi, least, most, y, q, value, low, high, sign, scale, least_pivot]
     }
 
     /// Copy A into the tableau.
@@ -285,11 +294,25 @@ impl ActiveSet {
     fn pivot(&mut self, p: usize, step: f64, enters: bool) {
         self.tableau.pivot(p, enters);
         let column = &self.tableau.column()[self.joints..];
-        for ((value, free), t) in self.value[self.joints..].iter_mut().zip(&self.free[self.joints..]).zip(column) {
-            *value += if *free { -step } else { step } * t;
+        for ((value, sign), t) in self.value[self.joints..].iter_mut().zip(&self.sign[self.joints..]).zip(column) {
+            *value += (step * sign) * t;
         }
         self.free[p] = enters;
+        self.sign[p] = if enters { -1.0 } else { 1.0 };
+        self.limit(p);
         self.pivots += 1;
+    }
+
+    /// Find which values of row p are right.
+    fn limit(&mut self, p: usize) {
+        (self.low[p], self.high[p]) = if self.free[p] {
+            let slack = self.tolerance * self.scale[p];
+            (self.least[p] - slack, self.most[p] + slack)
+        } else {
+            let slack = self.tolerance / self.scale[p];
+            let (can_rise, can_fall) = (self.y[p] < self.most[p], self.y[p] > self.least[p]);
+            (if can_rise { -slack } else { f64::NEG_INFINITY }, if can_fall { slack } else { f64::INFINITY })
+        };
     }
 
     /// To the minimum. Stalls where pivots get lost in round-off.
@@ -316,7 +339,7 @@ impl ActiveSet {
             }
             let before = self.pivots;
             for p in self.joints..n {
-                if !self.free[p] && self.is_held_wrongly(p) {
+                if self.is_wrong(p) && !self.free[p] {
                     self.enter(p);
                     if self.pivots.is_multiple_of(PIVOTS) && budget.spent() {
                         return Progress::OutOfTime;
@@ -335,9 +358,8 @@ impl ActiveSet {
         let mut first = None;
         let mut least = 1.0;
         for p in self.joints..self.order.len() {
-            let (from, to) = (self.y[p], self.value[p]);
-            let slack = self.tolerance * self.scale[p];
-            if self.free[p] && (to < self.least[p] - slack || to > self.most[p] + slack) {
+            if self.is_wrong(p) && self.free[p] {
+                let (from, to) = (self.y[p], self.value[p]);
                 let bound = if to < from { self.least[p] } else { self.most[p] };
                 let share = ((bound - from) / (to - from)).max(0.0);
                 if share < least {
@@ -349,12 +371,10 @@ impl ActiveSet {
         first
     }
 
-    /// Has a row at a bound a velocity that would take it off?
-    fn is_held_wrongly(&self, p: usize) -> bool {
-        let w = self.value[p] * self.scale[p];
-        let can_rise = self.y[p] < self.most[p];
-        let can_fall = self.y[p] > self.least[p];
-        (w < -self.tolerance && can_rise) || (w > self.tolerance && can_fall)
+    /// Is a free row's y beyond its bound, or has a held row a velocity that would take it off?
+    #[inline]
+    fn is_wrong(&self, p: usize) -> bool {
+        self.value[p] < self.low[p] || self.value[p] > self.high[p]
     }
 
     /// Hand the iterate to the driver.
