@@ -1,7 +1,7 @@
 //! What happened during a solve: records, the best iterate, the stop rules, the history.
 
 use crate::error::{refill, reserve, Result};
-use crate::metrics::{Measure, Point};
+use crate::metrics::{Measure, Point, Totals};
 use crate::plan::Reason;
 use crate::problem::FrictionMode;
 use crate::settings::{Choice, Settings, SolverKind};
@@ -174,15 +174,25 @@ impl Report {
         }
     }
 
+    /// Fill in the one measure of the returned x that decides on convergence.
+    pub fn set_judged_error(&mut self, error: f64) {
+        if self.judge == Measure::Energy {
+            self.energy_error = sane(error);
+        } else {
+            (self.energy_error, self.natural) = (f64::INFINITY, sane(error));
+        }
+    }
+
     /// Fill in every measure of the returned x.
     pub fn set_errors(&mut self, at: &Point<'_>) {
         let has_energy = self.judge == Measure::Energy;
-        self.energy_error = if has_energy { sane(Measure::Energy.total(at)) } else { f64::INFINITY };
-        self.fischer_burmeister = sane(Measure::FischerBurmeister.total(at));
-        self.natural = sane(Measure::Natural.total(at));
-        self.merit = sane(Measure::Merit.total(at));
-        self.penalized = sane(Measure::Penalized.total(at));
-        self.duality_gap = sane(Measure::DualityGap.total(at));
+        let Totals { energy, fischer_burmeister, natural, merit, penalized, duality_gap } = at.totals();
+        self.energy_error = if has_energy { sane(energy) } else { f64::INFINITY };
+        self.fischer_burmeister = sane(fischer_burmeister);
+        self.natural = sane(natural);
+        self.merit = sane(merit);
+        self.penalized = sane(penalized);
+        self.duality_gap = sane(duality_gap);
     }
 }
 

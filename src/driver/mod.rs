@@ -300,11 +300,11 @@ impl Engine {
             if stage.reason == Reason::GoodStart && !self.work.asks_for_sweeps(problem, run.tolerance) {
                 continue;
             }
+            let (iteration, seconds) = (run.iteration, self.work.monitor.seconds());
             if report.stages > 0 {
                 self.work.return_to_best(problem)?;
             }
             let before = self.work.monitor.energy();
-            let (iteration, seconds) = (run.iteration, run.budget.seconds());
             run.solver = stage.solver;
             let outcome = if stage.reason == Reason::Islands {
                 self.split.swap_solvers(&mut self.solvers);
@@ -320,7 +320,7 @@ impl Engine {
                 reason: stage.reason,
                 outcome,
                 iterations: run.iteration - iteration,
-                seconds: run.budget.seconds() - seconds,
+                seconds: self.work.monitor.seconds() - seconds,
                 initial_energy_error: before,
                 energy_error: self.work.monitor.least_energy(),
             });
@@ -387,8 +387,12 @@ impl Engine {
             problem.bounds_at(&work.state.x, &mut work.lo, &mut work.hi);
         }
         let at = work.point(problem);
-        report.set_errors(&at);
-        at.rows(report.judge, &mut self.row_errors);
+        if self.is_worker {
+            report.set_judged_error(report.judge.total(&at));
+        } else {
+            report.set_errors(&at);
+            at.rows(report.judge, &mut self.row_errors);
+        }
         Ok(())
     }
 

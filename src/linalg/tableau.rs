@@ -8,23 +8,28 @@
 //! ```
 //!
 //! and another pivot costs half a square. Rows that are never to leave F are better eliminated for good, which costs a
-//! third of that: the first rows of the tableau then hold the factor of A = L D Lᵀ, and pivots go on in the rest.
+//! third of that: the first rows of the tableau then hold `D Lᵀ` of A = L D Lᵀ, and pivots go on in the rest.
 
+use super::lanes::{at_least, at_most};
 use crate::error::{refill, reserve, Result};
 use pulp::{Arch, Simd, WithSimd};
 
-/// Rows are padded to whole vectors of this many numbers.
+/// The most numbers of a vector; rows are padded to whole ones.
 const LANES: usize = 8;
 
-/// The lower triangle of a symmetric matrix, row by row, and what pivots made of it.
+/// The upper triangle of a symmetric matrix, row by row, and what pivots made of it.
 pub struct Tableau {
-    /// What lies above the diagonal is padding.
+    /// What lies left of the diagonal, or right of column n, is padding that nobody reads.
     t: Vec<f64>,
     stride: usize,
     n: usize,
     /// Rows eliminated for good.
     first: usize,
-    /// The pivot's column.
+    /// The inverses of their pivots and, during sweeps, of the others' diagonals; and where they end: after that all is
+    /// zero.
+    inverse: Vec<f64>,
+    end: Vec<u32>,
+    /// The pivot's column, and during sweeps the velocities.
     column: Vec<f64>,
     /// Which vector instructions there are.
     arch: Arch,
@@ -32,36 +37,60 @@ pub struct Tableau {
 
 impl Default for Tableau {
     fn default() -> Self {
-        Tableau { t: Vec::new(), stride: 0, n: 0, first: 0, column: Vec::new(), arch: Arch::new() }
+        Tableau {
+            t: Vec::new(),
+            stride: 0,
+            n: 0,
+            first: 0,
+            inverse: Vec::new(),
+            end: Vec::new(),
+            column: Vec::new(),
+            arch: Arch::new(),
+        }
     }
 }
 
 impl Tableau {
-    /// Take memory for matrices of up to n by n.
-    pub fn reserve(&mut self, n: usize) -> Result<()> {
-        let stride = n.next_multiple_of(LANES);
-        reserve(&mut self.t, n.saturating_mul(stride))?;
-        reserve(&mut self.column, stride)
+    /// So many numbers of padding at least follow the last column.
+    pub const ROOM: usize = 3;
+
+    fn stride(n: usize) -> usize {
+        (n + Self::ROOM).next_multiple_of(LANES)
     }
 
-    /// A matrix of zeros; its lower triangle is to be filled through [`Self::row_mut`].
+    /// Take memory for matrices of up to n by n.
+    pub fn reserve(&mut self, n: usize) -> Result<()> {
+        reserve(&mut self.t, n.saturating_mul(Self::stride(n)))?;
+        reserve(&mut self.inverse, n)?;
+        reserve(&mut self.end, n)?;
+        reserve(&mut self.column, Self::stride(n))
+    }
+
+    /// A matrix of zeros; its upper triangle is to be filled through [`Self::row_mut`] or [`Self::rows_mut`].
     pub fn clear(&mut self, n: usize) -> Result<()> {
         (self.n, self.first) = (n, 0);
-        self.stride = n.next_multiple_of(LANES);
+        self.stride = Self::stride(n);
+        self.end.clear();
         refill(&mut self.t, n.saturating_mul(self.stride), 0.0)?;
+        refill(&mut self.inverse, n, 0.0)?;
         refill(&mut self.column, self.stride, 0.0)
     }
 
-    /// Row i up to its diagonal.
+    /// Row i from its diagonal on.
     #[inline]
-    pub fn row(&self, i: usize) -> &[f64] {
-        &self.t[i * self.stride..][..=i]
+    fn row(&self, i: usize) -> &[f64] {
+        &self.t[i * self.stride..][i..self.n]
     }
 
-    /// Row i up to its diagonal.
+    /// Row i from its diagonal on.
     #[inline]
     pub fn row_mut(&mut self, i: usize) -> &mut [f64] {
-        &mut self.t[i * self.stride..][..=i]
+        &mut self.t[i * self.stride..][i..self.n]
+    }
+
+    /// All rows with their padding, and how far apart they begin.
+    pub fn rows_mut(&mut self) -> (&mut [f64], usize) {
+        (&mut self.t, self.stride)
     }
 
     /// Entry (i, i).
@@ -78,57 +107,56 @@ impl Tableau {
     }
 
     /// Eliminate the first rows for good; each pivot is raised to the least one given for it.
-    pub fn eliminate(&mut self, least: &[f64]) {
+    pub fn eliminate(&mut self, least: &[f64]) -> Result<()> {
+        refill(&mut self.end, least.len(), 0)?;
+        for i in 0..least.len() {
+            let (quads, _) = self.t[i * self.stride..][..self.stride].as_chunks::<4>();
+            let zero = quads[i / 4 + 1..].iter().rev().take_while(|quad| **quad == [0.0; 4]).count();
+            self.end[i] = self.n.min(self.stride - 4 * zero) as u32;
+        }
         self.arch.dispatch(Eliminate { tableau: self, least });
+        Ok(())
     }
 
     /// Carry a right-hand side through the elimination.
     pub fn forward(&self, q: &mut [f64]) {
-        for i in 1..self.n {
-            let row = self.row(i);
-            let mut sum = 0.0;
-            for k in 0..i.min(self.first) {
-                sum += row[k] * q[k];
+        for (k, (&inverse, &end)) in self.inverse.iter().zip(&self.end).enumerate() {
+            let row = &self.t[k * self.stride..][k + 1..end as usize];
+            let factor = q[k] * inverse;
+            for (q, t) in q[k + 1..].iter_mut().zip(row) {
+                *q -= factor * t;
             }
-            q[i] -= sum;
         }
     }
 
     /// The eliminated rows' y with `A y + q = 0` there, from q after [`Self::forward`] and the other rows' y.
     pub fn backward(&self, q: &[f64], y: &mut [f64]) {
-        for k in 0..self.first {
-            y[k] = -q[k] / self.diagonal(k);
-        }
-        for i in (1..self.n).rev() {
-            let (above, rest) = y.split_at_mut(i);
-            for (y, l) in above[..i.min(self.first)].iter_mut().zip(self.row(i)) {
-                *y -= l * rest[0];
-            }
+        for (k, (&inverse, &end)) in self.inverse.iter().zip(&self.end).enumerate().rev() {
+            let row = &self.t[k * self.stride..][k + 1..end as usize];
+            // What was found last comes in last: the others need not wait for it.
+            let known = y[k + 1..end as usize].iter().zip(row).rev();
+            y[k] = -known.fold(q[k], |sum, (y, t)| sum + y * t) * inverse;
         }
     }
 
     /// `out = T h` on the rows that were not eliminated.
     pub fn multiply(&self, h: &[f64], out: &mut [f64]) {
-        let first = self.first;
-        for i in first..self.n {
-            let row = &self.row(i)[first..];
-            let (mut sum, h_i) = (row[i - first] * h[i], h[i]);
-            for ((out, t), h) in out[first..i].iter_mut().zip(row).zip(&h[first..i]) {
+        out[self.first..].fill(0.0);
+        for i in self.first..self.n {
+            let row = &self.row(i)[1..];
+            let (h_i, mut sum) = (h[i], self.diagonal(i) * h[i]);
+            for ((out, t), h) in out[i + 1..].iter_mut().zip(row).zip(&h[i + 1..]) {
                 *out += t * h_i;
                 sum += t * h;
             }
-            out[i] = sum;
+            out[i] += sum;
         }
     }
 
-    /// Add `scale` times column k to `out`, on the rows that were not eliminated.
-    #[inline]
-    pub fn add_column(&self, k: usize, scale: f64, out: &mut [f64]) {
-        for (out, t) in out[self.first..=k].iter_mut().zip(&self.row(k)[self.first..]) {
-            *out += scale * t;
-        }
-        for i in k + 1..self.n {
-            out[i] += scale * self.t[i * self.stride + k];
+    /// Projected Gauss-Seidel sweeps over the rows that were not eliminated: y between its bounds, w its velocity.
+    pub fn sweep(&mut self, sweeps: usize, least: &[f64], most: &[f64], y: &mut [f64], w: &mut [f64]) {
+        if self.first < self.n {
+            self.arch.dispatch(Sweep { tableau: self, sweeps, least, most, y, w });
         }
     }
 
@@ -153,29 +181,26 @@ impl WithSimd for Eliminate<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Tableau { t, stride, n, first, column, .. } = self.tableau;
-        let (n, stride) = (*n, *stride);
+        let Tableau { t, stride, first, inverse, end, .. } = self.tableau;
+        let stride = *stride;
         for (k, &least) in self.least.iter().enumerate() {
-            let pivot = t[k * stride + k].max(least);
-            t[k * stride + k] = pivot;
-            for i in k + 1..n {
-                column[i] = t[i * stride + k];
-            }
-            // Vectors begin at one place in all rows; what of them is before k + 1 must stay.
-            let begin = (k + 1) / LANES * LANES;
-            column[begin..=k].fill(0.0);
-            for i in k + 1..n {
+            let (above, below) = t.split_at_mut((k + 1) * stride);
+            let row = &mut above[k * stride..];
+            row[k] = row[k].max(least);
+            inverse[k] = 1.0 / row[k];
+            let stop = end[k] as usize;
+            for (i, other) in (k + 1..stop).zip(below.chunks_exact_mut(stride)) {
                 // Joints of a chain are strangers to most others.
-                if column[i] != 0.0 {
-                    let factor = column[i] / pivot;
-                    let row = &mut t[i * stride..(i + 1) * stride];
-                    let end = (i + 1).next_multiple_of(LANES);
-                    subtract(simd, &mut row[begin..end], factor, &column[begin..end]);
-                    row[k] = factor;
+                if row[i] != 0.0 {
+                    let range = whole::<S>(i)..whole::<S>(stop - 1) + width::<S>();
+                    subtract(simd, &mut other[range.clone()], row[i] * inverse[k], &row[range]);
+                    if let Some(end) = end.get_mut(i) {
+                        *end = (*end).max(stop as u32);
+                    }
                 }
             }
-            *first = k + 1;
         }
+        *first = self.least.len();
     }
 }
 
@@ -193,29 +218,89 @@ impl WithSimd for Pivot<'_> {
         let Pivot { tableau: Tableau { t, stride, n, first, column, .. }, k, enters } = self;
         let (n, stride, first) = (*n, *stride, *first);
         let inverse = 1.0 / t[k * stride + k];
-        let begin = first / LANES * LANES;
-        column[begin..first].fill(0.0);
-        column[first..k].copy_from_slice(&t[k * stride + first..][..k - first]);
-        column[k] = 0.0;
-        for i in k + 1..n {
-            column[i] = t[i * stride + k];
+        let above = first * stride..k * stride;
+        for (row, column) in t[above.clone()].chunks_exact(stride).zip(&mut column[first..k]) {
+            *column = row[k];
         }
-        for i in first..n {
-            if column[i] != 0.0 {
-                let end = (i + 1).next_multiple_of(LANES);
-                let row = &mut t[i * stride + begin..i * stride + end];
-                subtract(simd, row, inverse * column[i], &column[begin..end]);
+        column[k] = 0.0;
+        column[k + 1..n].copy_from_slice(&t[k * stride..][k + 1..n]);
+        let stop = whole::<S>(n - 1) + width::<S>();
+        for (i, row) in (first..n).zip(t[first * stride..].chunks_exact_mut(stride)) {
+            let factor = inverse * column[i];
+            if factor != 0.0 {
+                let range = whole::<S>(i)..stop;
+                subtract(simd, &mut row[range.clone()], factor, &column[range]);
             }
         }
         let scale = if enters { inverse } else { -inverse };
-        for (t, column) in t[k * stride + first..].iter_mut().zip(&column[first..k]) {
+        for (row, column) in t[above].chunks_exact_mut(stride).zip(&column[first..k]) {
+            row[k] = scale * column;
+        }
+        let row = &mut t[k * stride..][..n];
+        row[k] = -inverse;
+        for (t, column) in row[k + 1..].iter_mut().zip(&column[k + 1..n]) {
             *t = scale * column;
         }
-        t[k * stride + k] = -inverse;
-        for i in k + 1..n {
-            t[i * stride + k] = scale * column[i];
-        }
     }
+}
+
+struct Sweep<'a> {
+    tableau: &'a mut Tableau,
+    sweeps: usize,
+    least: &'a [f64],
+    most: &'a [f64],
+    y: &'a mut [f64],
+    w: &'a mut [f64],
+}
+
+impl WithSimd for Sweep<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Sweep { tableau: Tableau { t, stride, n, first, inverse, column, .. }, sweeps, least, most, y, w } = self;
+        let (n, stride, first) = (*n, *stride, *first);
+        // Left of the diagonal its mirror image, so that a column is read along a row.
+        for i in first..n {
+            let (above, below) = t.split_at_mut((i + 1) * stride);
+            let row = &above[i * stride..][i + 1..n];
+            for (below, &entry) in below.chunks_exact_mut(stride).zip(row) {
+                below[i] = entry;
+            }
+        }
+        for p in first..n {
+            inverse[p] = 1.0 / t[p * stride + p];
+        }
+        let range = whole::<S>(first)..whole::<S>(n - 1) + width::<S>();
+        let velocity = column;
+        velocity[..n].copy_from_slice(w);
+        for _ in 0..sweeps {
+            for p in first..n {
+                let row = &t[p * stride..][..stride];
+                let old = y[p];
+                y[p] = at_most(at_least(old - velocity[p] * inverse[p], least[p]), most[p]);
+                let change = y[p] - old;
+                if change != 0.0 {
+                    subtract(simd, &mut velocity[range.clone()], -change, &row[range.clone()]);
+                }
+            }
+        }
+        w[first..].copy_from_slice(&velocity[first..n]);
+    }
+}
+
+/// Numbers that are treated together.
+const fn width<S: Simd>() -> usize {
+    if S::F64_LANES > 4 {
+        LANES
+    } else {
+        4
+    }
+}
+
+/// The last number of whole vectors not above this.
+const fn whole<S: Simd>(number: usize) -> usize {
+    number / width::<S>() * width::<S>()
 }
 
 /// `row -= factor column`, in whole vectors.

@@ -98,6 +98,23 @@ impl Measure {
     }
 }
 
+/// Errors of one iterate under all measures but that of the exact mass.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Totals {
+    /// [`Measure::Energy`].
+    pub energy: f64,
+    /// [`Measure::FischerBurmeister`].
+    pub fischer_burmeister: f64,
+    /// [`Measure::Natural`].
+    pub natural: f64,
+    /// [`Measure::Merit`].
+    pub merit: f64,
+    /// [`Measure::Penalized`].
+    pub penalized: f64,
+    /// [`Measure::DualityGap`].
+    pub duality_gap: f64,
+}
+
 /// Where an error is measured: an x with its w = A x + b and the bounds in force there.
 #[derive(Clone, Copy)]
 pub struct Point<'a> {
@@ -140,6 +157,35 @@ impl Point<'_> {
             total += row(a[i], x[i], w[i], lo[i], hi[i]);
         }
         total
+    }
+
+    /// All totals in one pass, with the same bits as each by itself.
+    pub fn totals(&self) -> Totals {
+        if !self.cones.is_empty() {
+            return Totals {
+                energy: Measure::Energy.total(self),
+                fischer_burmeister: Measure::FischerBurmeister.total(self),
+                natural: Measure::Natural.total(self),
+                merit: Measure::Merit.total(self),
+                penalized: Measure::Penalized.total(self),
+                duality_gap: Measure::DualityGap.total(self),
+            };
+        }
+        let mut totals = Totals::default();
+        let n = self.x.len();
+        let (diagonal, w, lo, hi) = (&self.diagonal[..n], &self.w[..n], &self.lo[..n], &self.hi[..n]);
+        for i in 0..n {
+            let (x, w, lo, hi) = (self.x[i], w[i], lo[i], hi[i]);
+            let sides = fischer_burmeister::sides(x, w, lo, hi);
+            let psi = fischer_burmeister::of_sides(sides);
+            totals.energy += energy_row(diagonal[i], x, w, lo, hi);
+            totals.fischer_burmeister += psi;
+            totals.natural += natural_row(x, w, lo, hi);
+            totals.merit += 0.5 * psi * psi;
+            totals.penalized += penalized::penalize(sides, x, w, lo, hi, DEFAULT_LAMBDA);
+            totals.duality_gap += duality_gap_row(x, w, lo, hi);
+        }
+        totals
     }
 
     /// Is every impulse within its bounds?

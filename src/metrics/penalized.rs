@@ -5,7 +5,7 @@
 //! ```
 //! At an infinite bound there is no product to penalise (the condition is w = 0 alone), so only `l phi` remains.
 
-use super::fischer_burmeister::phi;
+use super::fischer_burmeister::{of_sides, phi, sides};
 
 /// The weight Chen, Chen and Kanzow found to work best.
 pub const DEFAULT_LAMBDA: f64 = 0.95;
@@ -13,13 +13,26 @@ pub const DEFAULT_LAMBDA: f64 = 0.95;
 /// One row's penalised residual with weight `lambda` in (0, 1].
 #[inline]
 pub fn penalized_row(x: f64, w: f64, lo: f64, hi: f64, lambda: f64) -> f64 {
-    let upper = penalized_phi(hi - x, (-w).max(0.0), lambda).abs();
-    let lower = penalized_phi(x - lo, w.max(0.0), lambda).abs();
-    upper.max(lower)
+    penalize(sides(x, w, lo, hi), x, w, lo, hi, lambda)
+}
+
+/// The same of a row whose sides are known.
+#[inline]
+pub(super) fn penalize([upper, lower]: [f64; 2], x: f64, w: f64, lo: f64, hi: f64, lambda: f64) -> f64 {
+    let of = |phi: f64, p: f64, q: f64| lambda * phi + penalty(p, q, lambda);
+    of_sides([of(upper, hi - x, (-w).max(0.0)), of(lower, x - lo, w.max(0.0))])
 }
 
 #[inline]
 pub(super) fn penalized_phi(p: f64, q: f64, lambda: f64) -> f64 {
-    let penalty = if p == f64::INFINITY { 0.0 } else { (1.0 - lambda) * p.max(0.0) * q };
-    lambda * phi(p, q) + penalty
+    lambda * phi(p, q) + penalty(p, q, lambda)
+}
+
+#[inline]
+fn penalty(p: f64, q: f64, lambda: f64) -> f64 {
+    if p == f64::INFINITY {
+        0.0
+    } else {
+        (1.0 - lambda) * p.max(0.0) * q
+    }
 }

@@ -89,8 +89,9 @@ fn dot(k: &[f64; ROW_LEN], p: &[f64; 6], q: &[f64; 6]) -> f64 {
 pub struct Jacobian {
     /// As given, for those who record problems.
     inverse_mass: Vec<f64>,
-    /// L of every body.
+    /// L of every body, and that of the next rows in the making.
     root: Vec<Root>,
+    next_root: Vec<Root>,
     /// Rows as given, for velocities of bodies that no impulse can move.
     raw: Vec<[f64; ROW_LEN]>,
     rows: Vec<Row>,
@@ -159,8 +160,8 @@ impl Root {
     }
 }
 
-/// Refuse rows that do not fit the bodies, and bodies that are not physical.
-pub(super) fn check(inverse_mass: &[f64], rows: &[f64], bodies: &[i32], compliance: Option<&[f64]>) -> Result<()> {
+/// Refuse rows that do not fit the bodies.
+fn check(inverse_mass: &[f64], rows: &[f64], bodies: &[i32], compliance: Option<&[f64]>) -> Result<()> {
     if !inverse_mass.len().is_multiple_of(BODY_LEN) {
         return Err(Error::new(
             Status::InvalidSize,
@@ -193,7 +194,7 @@ pub(super) fn check(inverse_mass: &[f64], rows: &[f64], bodies: &[i32], complian
             return Err(Error::new(Status::InvalidValue, format_args!("compliance[{i}] is {}, it must be >= 0", c[i])));
         }
     }
-    (0..nb).try_for_each(|k| Root::new(k, &inverse_mass[BODY_LEN * k..][..BODY_LEN]).map(|_| ()))
+    Ok(())
 }
 
 impl Jacobian {
@@ -201,13 +202,15 @@ impl Jacobian {
         let motion = product("bodies", bodies.saturating_add(1), 6)?;
         reserve(&mut self.inverse_mass, product("bodies", bodies, BODY_LEN)?)?;
         reserve(&mut self.root, bodies)?;
+        reserve(&mut self.next_root, bodies)?;
         reserve(&mut self.raw, rows)?;
         reserve(&mut self.rows, rows)?;
         reserve(&mut self.compliance, rows)?;
         reserve(&mut self.motion, motion)
     }
 
-    /// Copy and whiten checked rows.
+    /// Copy and whiten rows. Rows that do not fit the bodies and bodies that are not physical are refused, and nothing
+    /// has changed.
     pub(super) fn fill(
         &mut self,
         inverse_mass: &[f64],
@@ -215,14 +218,16 @@ impl Jacobian {
         bodies: &[i32],
         compliance: Option<&[f64]>,
     ) -> Result<()> {
+        check(inverse_mass, rows, bodies, compliance)?;
         let (nb, n) = (inverse_mass.len() / BODY_LEN, rows.len() / ROW_LEN);
         self.reserve(n, nb)?;
+        self.next_root.clear();
+        for (k, m) in inverse_mass.chunks_exact(BODY_LEN).enumerate() {
+            self.next_root.push(Root::new(k, m)?);
+        }
+        std::mem::swap(&mut self.root, &mut self.next_root);
         self.inverse_mass.clear();
         self.inverse_mass.extend_from_slice(inverse_mass);
-        self.root.clear();
-        for (k, m) in inverse_mass.chunks_exact(BODY_LEN).enumerate() {
-            self.root.push(Root::new(k, m)?);
-        }
         self.raw.clear();
         self.rows.clear();
         for (row, pair) in rows.chunks_exact(ROW_LEN).zip(bodies.chunks_exact(2)) {

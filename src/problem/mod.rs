@@ -10,6 +10,7 @@ mod cones;
 mod csr;
 mod dense;
 mod friction;
+mod gram;
 mod islands;
 mod jacobian;
 
@@ -17,10 +18,12 @@ pub use cones::{project_disc, Cone, Cones, Part};
 pub use csr::Csr;
 pub use dense::{Dense, Triangle};
 pub use friction::{Friction, FrictionBounds, FrictionMode};
+pub use gram::Gram;
 pub use islands::{Islands, Places};
 pub use jacobian::{Jacobian, Row, BODY_LEN, ROW_LEN};
 
 use crate::error::{refill, reserve, Error, Result, Status};
+use crate::linalg::{at_least, at_most};
 use check::{finite, length};
 
 /// A bound at or beyond this is no bound: Bullet writes 1e10 for infinity, ODE a true infinity.
@@ -179,7 +182,6 @@ impl Problem {
         bodies: &[i32],
         compliance: Option<&[f64]>,
     ) -> Result<()> {
-        jacobian::check(inverse_mass, rows, bodies, compliance)?;
         let n = rows.len() / ROW_LEN;
         self.reserve_rows(n)?;
         self.jacobian.fill(inverse_mass, rows, bodies, compliance)?;
@@ -437,6 +439,12 @@ impl Problem {
 
     /// Move x into the bounds that hold there: rows that bound others first, then the rows that hang on them.
     pub fn clamp(&self, x: &mut [f64]) {
+        if !self.friction.is_set() && !self.has_cones() {
+            for ((x, &lo), &hi) in x.iter_mut().zip(&self.lo).zip(&self.hi) {
+                *x = at_most(at_least(*x, lo), hi);
+            }
+            return;
+        }
         for friction in [false, true] {
             for i in 0..x.len() {
                 if self.friction.normal_of(i).is_some() == friction && !self.cones.is_tangent(i) {

@@ -18,7 +18,7 @@
 use super::{damped, require_positive_diagonal, Progress, Solver, State};
 use crate::error::{refill, reserve, Error, Result, Status};
 use crate::linalg::Tableau;
-use crate::problem::{Operator, Problem};
+use crate::problem::{Gram, Operator, Problem};
 use crate::settings::{Settings, SolverKind};
 use crate::Budget;
 
@@ -32,12 +32,12 @@ const IMPLIED: f64 = 1e-6;
 const SHARE: f64 = 1e-7;
 /// And below this fraction of the largest row they are round-off.
 const ROUND_OFF: f64 = 1e-14;
+/// A step that changes no index set should leave less than this fraction of the error.
+const SLOW: f64 = 0.5;
 /// Up to this many rows memory is taken before it is needed.
 const AHEAD: usize = 128;
 /// Pivots between two looks at the clock.
 const PIVOTS: usize = 32;
-
-const NONE: u32 = u32::MAX;
 
 #[derive(Default)]
 pub(super) struct ActiveSet {
@@ -56,15 +56,22 @@ pub(super) struct ActiveSet {
     q: Vec<f64>,
     /// Of a free row the y that its face's minimum has, of others the velocity there.
     value: Vec<f64>,
+    /// Between these the value is right: a free row's y within its bounds, a held one's velocity on their side of zero.
+    low: Vec<f64>,
+    high: Vec<f64>,
+    /// Is the row free? How its value changes with others' pivots: -1 if it is, else 1.
     free: Vec<bool>,
+    sign: Vec<f64>,
     /// 1/√a, and ε a.
     scale: Vec<f64>,
     least_pivot: Vec<f64>,
     scratch: Vec<f64>,
-    /// Rows of a body, last first: `head` of the list and the next of each entry, which is twice the row plus its half.
-    head: Vec<u32>,
-    next: Vec<u32>,
+    gram: Gram,
+    /// Place in the order of every row.
+    place: Vec<u32>,
     begun: bool,
+    /// What all rows would do, each alone, where the step began: twice the energy error.
+    energy: f64,
     /// Violations below this are none, in √J.
     tolerance: f64,
     pivots: usize,
@@ -93,17 +100,21 @@ impl Solver for ActiveSet {
         reserve(&mut self.order, n)?;
         reserve(&mut self.free, n)?;
         reserve(&mut self.scratch, n.max(6 * (problem.bodies() + 1)))?;
-        reserve(&mut self.head, problem.bodies())?;
-        reserve(&mut self.next, 2 * n)?;
+        self.gram.reserve(n, problem.bodies())?;
+        reserve(&mut self.place, n)?;
         self.tableau.reserve(n)
     }
 
     fn start(&mut self, problem: &Problem, state: &mut State, _: &Settings) -> Result<()> {
         let n = problem.len();
         for v in self.rows() {
-            refill(v, n, 0.0)?;
+            // What is in them is overwritten before it is read.
+            if v.len() != n {
+                refill(v, n, 0.0)?;
+            }
         }
         refill(&mut self.free, n, false)?;
+        self.sign.fill(1.0);
         self.lo.copy_from_slice(&state.lo);
         self.hi.copy_from_slice(&state.hi);
         let is_joint = |i: &u32| self.lo[*i as usize] == f64::NEG_INFINITY && self.hi[*i as usize] == f64::INFINITY;
@@ -125,15 +136,25 @@ impl Solver for ActiveSet {
         if self.begun {
             self.move_bounds(problem, state);
         }
+        let before = self.energy;
         self.place(problem, state);
+        // The last step found the minimum on its face, and what is left there is no round-off: joints that contradict
+        // each other.
+        if self.begun && self.pivots == 0 && !problem.has_live_bounds() && self.energy > SLOW * before {
+            (state.change, state.set_changes) = (0.0, 0);
+            return Ok(Progress::Stalled);
+        }
         self.pivots = 0;
         if self.begun {
             self.evaluate()?;
         } else {
-            self.tableau.eliminate(&self.least_pivot[..self.joints]);
+            self.tableau.eliminate(&self.least_pivot[..self.joints])?;
             self.begun = true;
             self.tableau.forward(&mut self.q);
             self.guess();
+        }
+        for p in self.joints..self.order.len() {
+            self.limit(p);
         }
         let progress = self.descend(budget);
         if progress != Progress::OutOfTime {
@@ -146,9 +167,9 @@ impl Solver for ActiveSet {
 
 impl ActiveSet {
     /// Every buffer with one number per row.
-    fn rows(&mut self) -> [&mut Vec<f64>; 9] {
-        let ActiveSet { lo, hi, least, most, y, q, value, scale, least_pivot, .. } = self;
-        [lo, hi, least, most, y, q, value, scale, least_pivot]
+    fn rows(&mut self) -> [&mut Vec<f64>; 12] {
+        let ActiveSet { lo, hi, least, most, y, q, value, low, high, sign, scale, least_pivot, .. } = self;
+        [lo, hi, least, most, y, q, value, low, high, sign, scale, least_pivot]
     }
 
     /// Copy A into the tableau.
@@ -159,52 +180,33 @@ impl ActiveSet {
             Operator::Dense(a) => {
                 for p in 0..n {
                     let row = a.row(self.order[p] as usize);
-                    for (t, &j) in self.tableau.row_mut(p).iter_mut().zip(&self.order) {
+                    for (t, &j) in self.tableau.row_mut(p).iter_mut().zip(&self.order[p..]) {
                         *t = row[j as usize];
                     }
                 }
             }
             Operator::Csr(a) => {
-                refill(&mut self.next, n, 0)?;
+                refill(&mut self.place, n, 0)?;
                 for (p, &i) in self.order.iter().enumerate() {
-                    self.next[i as usize] = p as u32;
+                    self.place[i as usize] = p as u32;
                 }
                 for p in 0..n {
                     let out = self.tableau.row_mut(p);
                     for (j, value) in a.row(self.order[p] as usize) {
-                        if let Some(t) = out.get_mut(self.next[j] as usize) {
-                            *t = value;
+                        let place = self.place[j] as usize;
+                        if place >= p {
+                            out[place - p] = value;
                         }
                     }
                 }
             }
             Operator::Jacobian(a) => {
-                refill(&mut self.head, a.bodies(), NONE)?;
-                refill(&mut self.next, 2 * n, NONE)?;
-                for p in 0..n {
-                    let row = &a.rows()[self.order[p] as usize];
-                    let out = self.tableau.row_mut(p);
-                    let halves = [0, 1].map(|half| (half, row.body[half] as usize));
-                    for (half, body) in halves.into_iter().filter(|h| h.1 < a.bodies()) {
-                        let mut at = self.head[body];
-                        while at != NONE {
-                            let other = &a.rows()[self.order[at as usize / 2] as usize];
-                            let (k, l) = (&row.k[6 * half..][..6], &other.k[6 * (at as usize % 2)..][..6]);
-                            out[at as usize / 2] +=
-                                (k[0] * l[0] + k[1] * l[1] + k[2] * l[2]) + (k[3] * l[3] + k[4] * l[4] + k[5] * l[5]);
-                            at = self.next[at as usize];
-                        }
-                    }
-                    for (half, body) in halves.into_iter().filter(|h| h.1 < a.bodies()) {
-                        self.next[2 * p + half] = self.head[body];
-                        self.head[body] = (2 * p + half) as u32;
-                    }
-                }
+                self.gram.add_to(&mut self.tableau, a, &self.order)?;
             }
         }
         for (p, &i) in self.order.iter().enumerate() {
             let a = problem.diagonal()[i as usize];
-            self.tableau.row_mut(p)[p] = a;
+            self.tableau.row_mut(p)[0] = a;
             self.scale[p] = 1.0 / a.sqrt();
             self.least_pivot[p] = EPSILON * a;
         }
@@ -235,6 +237,7 @@ impl ActiveSet {
             self.q[p] = w;
             (self.least[p], self.most[p]) = (self.lo[i] - x, self.hi[i] - x);
         }
+        self.energy = energy;
         self.tolerance = (SHARE * energy.sqrt()).max(ROUND_OFF * size);
     }
 
@@ -243,16 +246,7 @@ impl ActiveSet {
         let n = self.order.len();
         self.value.copy_from_slice(&self.q);
         self.y.fill(0.0);
-        for _ in 0..SWEEPS {
-            for p in self.joints..n {
-                let aim = self.y[p] - self.value[p] / self.tableau.diagonal(p);
-                let change = aim.max(self.least[p]).min(self.most[p]) - self.y[p];
-                if change != 0.0 {
-                    self.y[p] += change;
-                    self.tableau.add_column(p, change, &mut self.value);
-                }
-            }
-        }
+        self.tableau.sweep(SWEEPS, &self.least, &self.most, &mut self.y, &mut self.value);
         for p in self.joints..n {
             let between = self.y[p] > self.least[p] && self.y[p] < self.most[p];
             // A row that the free ones imply may rest where it is.
@@ -300,11 +294,25 @@ impl ActiveSet {
     fn pivot(&mut self, p: usize, step: f64, enters: bool) {
         self.tableau.pivot(p, enters);
         let column = &self.tableau.column()[self.joints..];
-        for ((value, free), t) in self.value[self.joints..].iter_mut().zip(&self.free[self.joints..]).zip(column) {
-            *value += if *free { -step } else { step } * t;
+        for ((value, sign), t) in self.value[self.joints..].iter_mut().zip(&self.sign[self.joints..]).zip(column) {
+            *value += (step * sign) * t;
         }
         self.free[p] = enters;
+        self.sign[p] = if enters { -1.0 } else { 1.0 };
+        self.limit(p);
         self.pivots += 1;
+    }
+
+    /// Find which values of row p are right.
+    fn limit(&mut self, p: usize) {
+        (self.low[p], self.high[p]) = if self.free[p] {
+            let slack = self.tolerance * self.scale[p];
+            (self.least[p] - slack, self.most[p] + slack)
+        } else {
+            let slack = self.tolerance / self.scale[p];
+            let (can_rise, can_fall) = (self.y[p] < self.most[p], self.y[p] > self.least[p]);
+            (if can_rise { -slack } else { f64::NEG_INFINITY }, if can_fall { slack } else { f64::INFINITY })
+        };
     }
 
     /// To the minimum. Stalls where pivots get lost in round-off.
@@ -331,7 +339,7 @@ impl ActiveSet {
             }
             let before = self.pivots;
             for p in self.joints..n {
-                if !self.free[p] && self.is_held_wrongly(p) {
+                if self.is_wrong(p) && !self.free[p] {
                     self.enter(p);
                     if self.pivots.is_multiple_of(PIVOTS) && budget.spent() {
                         return Progress::OutOfTime;
@@ -350,9 +358,8 @@ impl ActiveSet {
         let mut first = None;
         let mut least = 1.0;
         for p in self.joints..self.order.len() {
-            let (from, to) = (self.y[p], self.value[p]);
-            let slack = self.tolerance * self.scale[p];
-            if self.free[p] && (to < self.least[p] - slack || to > self.most[p] + slack) {
+            if self.is_wrong(p) && self.free[p] {
+                let (from, to) = (self.y[p], self.value[p]);
                 let bound = if to < from { self.least[p] } else { self.most[p] };
                 let share = ((bound - from) / (to - from)).max(0.0);
                 if share < least {
@@ -364,12 +371,10 @@ impl ActiveSet {
         first
     }
 
-    /// Has a row at a bound a velocity that would take it off?
-    fn is_held_wrongly(&self, p: usize) -> bool {
-        let w = self.value[p] * self.scale[p];
-        let can_rise = self.y[p] < self.most[p];
-        let can_fall = self.y[p] > self.least[p];
-        (w < -self.tolerance && can_rise) || (w > self.tolerance && can_fall)
+    /// Is a free row's y beyond its bound, or has a held row a velocity that would take it off?
+    #[inline]
+    fn is_wrong(&self, p: usize) -> bool {
+        self.value[p] < self.low[p] || self.value[p] > self.high[p]
     }
 
     /// Hand the iterate to the driver.

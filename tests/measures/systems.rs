@@ -47,7 +47,7 @@ fn measures_vanish_at_enumerated_solutions() {
     }
 }
 
-/// Totals are the sums of rows, in order.
+/// Totals are the sums of rows, in order, and the same bits when all are taken at once.
 #[test]
 fn totals_are_sums_of_rows() {
     for seed in 0..200 {
@@ -60,6 +60,17 @@ fn totals_are_sums_of_rows() {
             let mut rows = vec![0.0; n];
             at.rows(measure, &mut rows);
             assert_eq!(rows.iter().fold(0.0, |s, e| s + e), measure.total(&at), "{measure:?}");
+        }
+        let all = at.totals();
+        for (measure, total) in [
+            (Measure::Energy, all.energy),
+            (Measure::FischerBurmeister, all.fischer_burmeister),
+            (Measure::Natural, all.natural),
+            (Measure::Merit, all.merit),
+            (Measure::Penalized, all.penalized),
+            (Measure::DualityGap, all.duality_gap),
+        ] {
+            assert_eq!(total.to_bits(), measure.total(&at).to_bits(), "{measure:?}");
         }
     }
 }
