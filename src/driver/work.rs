@@ -63,6 +63,7 @@ impl Work {
         for v in self.rows() {
             refill(v, problem.len(), 0.0)?;
         }
+        reserve(&mut self.scratch, 6 * (problem.bodies() + 1))?;
         self.monitor.start(problem.len(), judge, settings)?;
         self.state.change = 0.0;
         self.state.set_changes = 0;
@@ -105,6 +106,10 @@ impl Work {
         problem.clamp(&mut self.state.x);
         self.state.w_is_exact = true;
         problem.bounds_at(&self.state.x, &mut self.lo, &mut self.hi);
+        if self.state.x.iter().all(|&x| x == 0.0) {
+            self.state.w.copy_from_slice(problem.b());
+            return Ok(());
+        }
         problem.multiply(&self.state.x, &mut self.state.w, &mut self.scratch)
     }
 
