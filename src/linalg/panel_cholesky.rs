@@ -175,7 +175,9 @@ impl WithSimd for Factor<'_> {
             let mut s = this.head[t];
             while s != NONE {
                 let following = this.link[s as usize];
-                update(simd, this, s as usize, t);
+                if !update(simd, this, s as usize, t, self.budget) {
+                    return Err(Failure::OutOfTime(this.pattern.order[target.first] as usize));
+                }
                 this.enlist(s as usize);
                 s = following;
             }
@@ -195,9 +197,9 @@ impl WithSimd for Factor<'_> {
 }
 
 /// Take from panel t what panel s, an earlier one, contributes: the product of its rows from the next run on with those
-/// that are t's columns.
+/// that are t's columns. False: the deadline passed.
 #[inline(always)]
-fn update<S: Simd>(simd: S, this: &mut PanelCholesky, s: usize, t: usize) {
+fn update<S: Simd>(simd: S, this: &mut PanelCholesky, s: usize, t: usize, budget: &Budget) -> bool {
     let PanelCholesky { pattern, values, product, local, next, .. } = this;
     let (source, target) = (pattern.panels[s], pattern.panels[t]);
     let runs = &pattern.runs[next[s] as usize..pattern.runs_of(s).end];
@@ -212,6 +214,9 @@ fn update<S: Simd>(simd: S, this: &mut PanelCholesky, s: usize, t: usize) {
     let mut k = 0;
     for j in 0..columns {
         if j % CHUNK == 0 {
+            if j > 0 && budget.spent() {
+                return false;
+            }
             for j in (j..columns.min(j + CHUNK)).step_by(STRIP) {
                 multiply(simd, numbers, source.stride(), first, j, rows, |c, i, vector| {
                     store(simd, &mut product[(j % CHUNK + c) * stride + i..], vector)
@@ -231,6 +236,7 @@ fn update<S: Simd>(simd: S, this: &mut PanelCholesky, s: usize, t: usize) {
             }
         }
     }
+    true
 }
 
 /// Factor columns j.. of a panel, with those before them done. A failure names the column.
