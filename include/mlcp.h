@@ -705,7 +705,7 @@ typedef struct {
     double penalized;
     // Duality gap in joules; +inf where a row without a bound on that side moves.
     double duality_gap;
-    // Islands, solved apart from each other. 0: not looked for, as with few rows or another solver than auto.
+    // Islands, solved apart from each other. 0: not looked for, as with few rows, a good start or another solver than auto.
     int32_t islands;
 } mlcp_report;
 

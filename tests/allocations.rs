@@ -19,7 +19,7 @@ mod rigid;
 mod steps;
 
 use common::rows::Options;
-use common::{Form, RowProblem};
+use common::{Form, Kind, RowProblem};
 use counting::count;
 use mlcp::ffi::*;
 use mlcp::Status;
@@ -132,7 +132,14 @@ fn denser_graphs_of_fewer_bodies_allocate_nothing() {
 
 /// The matrix kernels keep a buffer of their own for each thread, taken at its first large factorisation.
 fn warm_kernels_of_this_thread() {
-    Solver::new(1, |_| {}).step(&boxes(9, 24, 4, Form::Dense));
+    Solver::new(1, |_| {}).step(&crowd());
+}
+
+/// A matrix without zeros: every row has one of a few bodies.
+fn crowd() -> Step {
+    let free = Options { kinds: &[Kind::Free], ..Options::default() };
+    let options = Options { bodies: 2, rows: 300, immovable: false, compliance: true, ..free };
+    Step::new(&RowProblem::random(9, options), Form::Dense)
 }
 
 /// The largest problem is solved where it starts, no row free: a later, smaller one with all rows free is still no
@@ -265,7 +272,7 @@ fn reserved_problems_refill_without_allocating() {
 /// A solver may move between threads. What a new thread takes is the kernels' own buffer, once, and nothing of ours.
 #[test]
 fn another_thread_takes_one_kernel_buffer_at_most() {
-    let step = boxes(1, 24, 4, Form::Dense);
+    let step = crowd();
     let mut solver = Solver::new(1, |_| {});
     assert_eq!(solver.step(&step), Status::Ok);
     let (first, second) = std::thread::scope(|scope| {

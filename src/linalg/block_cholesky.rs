@@ -1,7 +1,7 @@
 //! Sparse Cholesky factorisation A = L Lᵀ in square blocks of size B, left-looking.
 //!
-//! B = 6 factors velocity-space matrices, one block per body; B = 1 factors ordinary sparse ones. Three stages, each in
-//! memory that is kept: [`BlockCholesky::analyse`] orders the pattern (approximate minimum degree) and finds the
+//! For velocity-space matrices, B = 6, one block per body; `panel_cholesky.rs` factors other sparse ones. Three stages, each
+//! in memory that is kept: [`BlockCholesky::analyse`] orders the pattern (approximate minimum degree) and finds the
 //! pattern of L; [`BlockCholesky::clear`] and [`BlockCholesky::at`] fill in the numbers; [`BlockCholesky::factor`].
 //! A pattern equal to the last one is not analysed again. Cost: `B³` times the sum of squared column counts.
 
@@ -14,7 +14,7 @@ use nalgebra::{SMatrix, SVector};
 /// One block.
 pub type Block<const B: usize> = SMatrix<f64, B, B>;
 
-/// Memory for a full factor is taken ahead up to this many bytes: 128 blocks of 6 by 6, 774 numbers.
+/// Memory for a full factor is taken ahead up to this many bytes: 128 blocks of 6 by 6.
 const AHEAD: usize = 2_400_000;
 /// Columns factored between two looks at the clock.
 const CLOCK: usize = 64;

@@ -7,10 +7,23 @@ use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt::factor::{cholesky_in_place, cholesky_in_place_scratch, LltError, LltRegularization};
 use faer::linalg::matmul::triangular::{matmul, BlockStructure};
 use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
-use faer::{Accum, MatMut, Par};
+use faer::{Accum, MatMut, MatRef, Par};
 
 /// Columns factored between two looks at the clock: about a millisecond of work at n = 2000.
 const PANEL: usize = 256;
+
+/// faer's products keep a buffer for each thread, taken at the first that is not small: take it with the other memory, not in
+/// the middle of a later solve. `n`: order of the largest matrix.
+pub(super) fn warm_kernels(n: usize) {
+    const SMALL: usize = 16;
+    const ORDER: usize = 2 * SMALL;
+    if n > SMALL {
+        let (a, mut b) = ([0.0; ORDER * ORDER], [0.0; ORDER * ORDER]);
+        let zeros = MatRef::from_column_major_slice(&a, ORDER, ORDER);
+        let product = MatMut::from_column_major_slice_mut(&mut b, ORDER, ORDER);
+        faer::linalg::matmul::matmul(product, Accum::Replace, zeros, zeros, 1.0, Par::Seq);
+    }
+}
 
 /// A symmetric positive definite matrix and its factor, in the same memory.
 pub struct DenseCholesky {
@@ -38,6 +51,7 @@ impl DenseCholesky {
         let needed = cholesky_in_place_scratch::<f64>(n.min(2 * PANEL), Par::Seq, Default::default());
         if self.stack.len() < needed.size_bytes() {
             self.stack = MemBuffer::try_new(needed).map_err(|_| no_memory())?;
+            warm_kernels(n);
         }
         reserve(&mut self.a, entries)
     }

@@ -1,5 +1,6 @@
 //! Dense LU factorisation P A = L U with partial pivoting by faer's kernels, in memory that is kept.
 
+use super::dense_cholesky::warm_kernels;
 use crate::error::{refill, reserve, Error, Result, Status};
 use faer::dyn_stack::{MemBuffer, MemStack, StackReq};
 use faer::linalg::lu::partial_pivoting::factor::{lu_in_place, lu_in_place_scratch};
@@ -39,6 +40,7 @@ impl DenseLu {
         let needed = lu_in_place_scratch::<usize, f64>(n, n, Par::Seq, Default::default());
         if self.stack.len() < needed.size_bytes() {
             self.stack = MemBuffer::try_new(needed).map_err(|_| no_memory())?;
+            warm_kernels(n);
         }
         reserve(&mut self.order, n)?;
         reserve(&mut self.place, n)?;

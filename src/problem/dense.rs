@@ -47,11 +47,25 @@ pub(super) fn check(n: usize, a: &[f64], row_stride: usize, triangle: Triangle) 
     Ok(())
 }
 
+/// How many entries off the diagonal are not zero.
+pub(super) fn count(n: usize, a: &[f64], row_stride: usize, triangle: Triangle) -> usize {
+    let count = |row: &[f64]| row.iter().filter(|&&v| v != 0.0).count();
+    let row = |i: usize| &a[i * row_stride..][..n];
+    let below: usize = (0..n).map(|i| count(&row(i)[..i])).sum();
+    match triangle {
+        Triangle::Lower => 2 * below,
+        Triangle::Full => below + (0..n).map(|i| count(&row(i)[i + 1..])).sum::<usize>(),
+    }
+}
+
 impl Dense {
+    pub(super) fn reserve(&mut self, n: usize) -> Result<()> {
+        reserve(&mut self.a, product("a", n, n)?)
+    }
+
     /// Copy a checked matrix.
     pub(super) fn fill(&mut self, n: usize, a: &[f64], row_stride: usize, triangle: Triangle) -> Result<()> {
-        let entries = product("a", n, n)?;
-        reserve(&mut self.a, entries)?;
+        self.reserve(n)?;
         self.n = n;
         self.a.clear();
         match triangle {
@@ -61,7 +75,7 @@ impl Dense {
                 }
             }
             Triangle::Lower => {
-                self.a.resize(entries, 0.0);
+                self.a.resize(n * n, 0.0);
                 for i in 0..n {
                     for j in 0..=i {
                         let v = a[i * row_stride + j];
@@ -76,8 +90,8 @@ impl Dense {
 
     /// Become these rows and columns of another.
     pub(super) fn select(&mut self, whole: &Dense, rows: &[u32]) -> Result<()> {
+        self.reserve(rows.len())?;
         self.n = rows.len();
-        reserve(&mut self.a, product("a", self.n, self.n)?)?;
         self.a.clear();
         for &i in rows {
             let row = whole.row(i as usize);

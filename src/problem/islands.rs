@@ -30,7 +30,7 @@ impl Islands {
         reserve(&mut self.rows, n)
     }
 
-    /// Find the islands of a problem. A dense matrix is one.
+    /// Find the islands of a problem. A dense matrix is one, unless it is mostly zeros: then it comes in compressed rows.
     pub fn find(&mut self, problem: &Problem) -> Result<()> {
         let n = problem.len();
         reserve(&mut self.parent, n + problem.bodies())?;
@@ -159,8 +159,7 @@ impl Problem {
     /// Take memory for any part of another problem.
     pub fn reserve_like(&mut self, whole: &Problem) -> Result<()> {
         match whole.operator() {
-            Operator::Dense(_) => {}
-            Operator::Csr(a) => self.csr.reserve(whole.len(), a.columns().len())?,
+            Operator::Dense(_) | Operator::Csr(_) => self.csr.reserve(whole.len(), whole.entry_room())?,
             Operator::Jacobian(a) => self.jacobian.reserve(whole.len(), a.bodies())?,
         }
         if whole.friction.is_set() {

@@ -33,6 +33,11 @@ pub const INFINITE_BOUND: f64 = 1e10;
 /// compute A in single precision are off by 1e-7.
 const SYMMETRY_TOLERANCE: f64 = 1e-6;
 
+/// Up to this many rows a dense matrix stays one.
+const ALWAYS_DENSE: usize = 128;
+/// Beyond, one with at most this part of its entries is stored in compressed rows, zeros left out.
+const MOSTLY_ZERO: usize = 4;
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Form {
     #[default]
@@ -146,10 +151,20 @@ impl Problem {
     }
 
     /// A as `n` rows of `row_stride` doubles, of which the first `n` count; with [`Triangle::Lower`] only `j <= i` is
-    /// read and the rest mirrored.
+    /// read and the rest mirrored. A large array that is mostly zeros is kept in compressed rows.
     pub fn set_dense(&mut self, n: usize, a: &[f64], row_stride: usize, triangle: Triangle) -> Result<()> {
         dense::check(n, a, row_stride, triangle)?;
         self.reserve_rows(n)?;
+        if n > ALWAYS_DENSE {
+            // For both, so that a smaller matrix of the other sort finds its memory.
+            self.dense.reserve(n)?;
+            self.csr.reserve(n, mostly_zero(n))?;
+            if dense::count(n, a, row_stride, triangle) + n <= mostly_zero(n) {
+                self.csr.gather(n, a, row_stride, triangle)?;
+                self.begin_csr(n);
+                return Ok(());
+            }
+        }
         self.dense.fill(n, a, row_stride, triangle)?;
         self.begin(Form::Dense, n);
         for i in 0..n {
@@ -164,12 +179,16 @@ impl Problem {
         csr::check(n, row_start, columns, values)?;
         self.reserve_rows(n)?;
         self.csr.fill(row_start, columns, values)?;
+        self.begin_csr(n);
+        Ok(())
+    }
+
+    fn begin_csr(&mut self, n: usize) {
         self.begin(Form::Csr, n);
         for i in 0..n {
             self.diagonal[i] = self.csr.get(i, i);
         }
         self.symmetric = self.csr.is_symmetric(&self.diagonal, SYMMETRY_TOLERANCE);
-        Ok(())
     }
 
     /// `A = J M⁻¹ Jᵀ + C` from two-body rows. Per body 12 doubles: three inverse masses, then the world inverse inertia
@@ -349,9 +368,18 @@ impl Problem {
             form: self.form,
             rows: self.len(),
             bodies: self.bodies(),
-            entries: if self.form == Form::Csr { self.csr.columns().len() } else { 0 },
+            entries: self.entry_room(),
             has_live_bounds: self.has_live_bounds(),
             has_cones: self.has_cones(),
+        }
+    }
+
+    /// Entries in compressed rows that a matrix of this size may come to have.
+    pub fn entry_room(&self) -> usize {
+        match self.form {
+            Form::Dense => mostly_zero(self.len()),
+            Form::Csr => self.csr.room(),
+            Form::Jacobian => 0,
         }
     }
 
@@ -544,6 +572,15 @@ impl Problem {
                 }
             }
         }
+    }
+}
+
+/// A dense matrix of n rows with at most so many entries is stored in compressed rows.
+fn mostly_zero(n: usize) -> usize {
+    if n > ALWAYS_DENSE {
+        n / MOSTLY_ZERO * n
+    } else {
+        0
     }
 }
 

@@ -1,6 +1,7 @@
 //! The linear system on the free rows, `(A_FF + S_F) x = r` with a positive diagonal S, factored on the cheaper side.
 //!
-//! *Rows*: `A_FF + S_F` itself, |F| by |F|, dense or sparse. *Bodies*: for Jacobian rows `A = K Kᵀ + C` and with
+//! *Rows*: `A_FF + S_F` itself, dense, |F| by |F|; or sparse in dense panels, with rows of the identity where rows are not
+//! free, so that one order and one pattern serve every F. *Bodies*: for Jacobian rows `A = K Kᵀ + C` and with
 //! `Γ = C + S` the same x follows from the whitened velocity u of 6 entries per body,
 //!
 //! ```text
@@ -11,14 +12,14 @@
 //! velocities. Small Γ costs digits on that side; callers refine. Patterns are analysed once per contact graph.
 
 use crate::error::{refill, reserve, Result};
-use crate::linalg::{Block, BlockCholesky, DenseCholesky, Failure};
+use crate::linalg::{Block, BlockCholesky, DenseCholesky, Failure, PanelCholesky};
 use crate::problem::{Csr, Jacobian, Operator, Problem, Row};
 use crate::Budget;
 
 /// Below this order no sparse factorisation beats the dense one.
 const ALWAYS_DENSE: usize = 64;
-/// Speed of the dense kernel over the sparse ones, per flop, with blocks of 1 and 6: from timing walls and chains.
-const DENSE_SPEED: [f64; 2] = [25.0, 8.0];
+/// Speed of the dense kernel over the sparse ones, per flop, of rows and of bodies: from timing walls and chains.
+const DENSE_SPEED: [f64; 2] = [2.0, 8.0];
 
 /// Up to this order memory for a dense factor is taken before it is needed.
 const DENSE_AHEAD: usize = 768;
@@ -39,7 +40,7 @@ enum Side {
 pub(super) struct FreeSystem {
     side: Side,
     dense: DenseCholesky,
-    rows: BlockCholesky<1>,
+    rows: PanelCholesky,
     bodies: BlockCholesky<6>,
     /// Is the sparse pattern of the current problem analysed?
     sparse: bool,
@@ -67,11 +68,12 @@ impl FreeSystem {
         reserve(&mut self.u, n.max(6 * (bodies + 1)))?;
         let ahead = |order: usize| order.min(DENSE_AHEAD);
         match problem.operator() {
-            Operator::Dense(_) => self.dense.reserve(n),
-            Operator::Csr(csr) => {
-                reserve(&mut self.start, n + 1)?;
-                self.rows.reserve(n, csr.columns().len())?;
-                self.dense.reserve(ahead(n))
+            operator @ (Operator::Dense(_) | Operator::Csr(_)) => {
+                if problem.entry_room() > 0 {
+                    reserve(&mut self.start, n + 1)?;
+                    self.rows.reserve(n, problem.entry_room())?;
+                }
+                self.dense.reserve(if matches!(operator, Operator::Dense(_)) { n } else { ahead(n) })
             }
             Operator::Jacobian(_) => {
                 reserve(&mut self.first, bodies + 2)?;
@@ -274,21 +276,15 @@ impl FreeSystem {
         Ok(())
     }
 
-    /// Rows that are not free become rows of the identity, so that one pattern serves every index set.
+    /// Rows that are not free become rows of the identity.
     fn fill_rows_sparse(&mut self, problem: &Problem, shift: &[f64]) {
         let Operator::Csr(a) = problem.operator() else { return };
-        self.rows.clear();
-        for i in 0..problem.len() {
-            if self.position[i] == NONE {
-                self.rows.add(i, i, &Block::<1>::new(1.0));
-                continue;
-            }
-            for (j, value) in a.row(i) {
-                if j < i && self.position[j] != NONE {
-                    self.rows.add(i, j, &Block::<1>::new(value));
-                }
-            }
-            self.rows.add(i, i, &Block::<1>::new(a.get(i, i) + shift[i]));
+        let position = &self.position;
+        let values = a.values();
+        self.rows.fill(|i| position[i] != NONE, |_, _, k| values[k]);
+        for (i, &position) in self.position.iter().enumerate() {
+            let is_free = position != NONE;
+            self.rows.set_diagonal(i, if is_free { problem.diagonal()[i] + shift[i] } else { 1.0 });
         }
     }
 

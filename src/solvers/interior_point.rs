@@ -133,7 +133,9 @@ impl Solver for InteriorPoint {
 
     fn step(&mut self, problem: &Problem, state: &mut State, budget: &Budget) -> Result<Progress> {
         let n = problem.len();
-        problem.multiply(&state.x, &mut state.w, &mut self.scratch)?;
+        if !state.w_is_exact {
+            problem.multiply(&state.x, &mut state.w, &mut self.scratch)?;
+        }
         loop {
             for i in 0..n {
                 let (below, above) = self.slack(problem, state, i);

@@ -3,7 +3,8 @@
 use super::common::problems::{Kind, Load, SmallProblem};
 use super::common::Random;
 use super::{engine, solve};
-use mlcp::{Problem, SolverKind, Status, Triangle};
+use mlcp::problem::Operator;
+use mlcp::{Engine, Outcome, Problem, Settings, SolverKind, Status, Triangle};
 
 /// Padding and the upper triangle hold NaN: nobody may read them.
 #[test]
@@ -42,6 +43,85 @@ fn row_stride_and_lower_triangle() {
         let mut problem = Problem::new();
         let short = problem.set_dense(n, &padded[..needed - 1], stride, Triangle::Full).unwrap_err();
         assert_eq!(short.status(), Status::InvalidSize);
+    }
+}
+
+/// A large array that is mostly zeros is the same matrix as its entries in compressed rows, islands and bits included.
+#[test]
+fn mostly_zeros_become_compressed_rows() {
+    let (n, m, stride) = (154, 7, 157);
+    let mut random = Random::new(3);
+    let (mut full, mut lower) = (vec![f64::NAN; stride * n], vec![f64::NAN; stride * n]);
+    let (mut start, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+    let blocks: Vec<SmallProblem> =
+        (0..n / m).map(|k| SmallProblem::random(k as u64, m, m, Load::Any, &[Kind::Lower])).collect();
+    for i in 0..n {
+        for j in 0..n {
+            let v = if i / m == j / m { blocks[i / m].a[i % m * m + j % m] } else { 0.0 };
+            full[i * stride + j] = v;
+            if j <= i {
+                lower[i * stride + j] = v;
+            }
+            if v != 0.0 {
+                columns.push(j as i32);
+                values.push(v);
+            }
+        }
+        start.push(columns.len() as i32);
+    }
+    let b = random.vector(n);
+    let answer = |problem: &mut Problem| {
+        let Operator::Csr(csr) = problem.operator() else { panic!("still dense") };
+        assert!(csr.columns().iter().zip(&columns).all(|(&p, &q)| p as i32 == q), "columns");
+        assert_eq!(csr.values(), values);
+        assert!(problem.is_symmetric());
+        problem.set_b(&b).unwrap();
+        problem.set_bounds(&vec![0.0; n], &vec![f64::INFINITY; n]).unwrap();
+        let mut auto = engine(SolverKind::Auto);
+        assert_eq!(auto.solve(problem, None, None).unwrap().islands, n / m);
+        auto.x().to_vec()
+    };
+    let mut problem = Problem::new();
+    problem.set_csr(n, &start, &columns, &values).unwrap();
+    let expected = answer(&mut problem);
+    for (a, triangle) in [(&full, Triangle::Full), (&lower, Triangle::Lower)] {
+        problem.set_dense(n, &a[..(n - 1) * stride + n], stride, triangle).unwrap();
+        assert_eq!(answer(&mut problem), expected);
+    }
+    full[5 * stride + 150] = 0.1;
+    problem.set_dense(n, &full, stride, Triangle::Full).unwrap();
+    assert!(!problem.is_symmetric());
+    problem.set_dense(n, &vec![1.0; n * n], n, Triangle::Full).unwrap();
+    assert!(matches!(problem.operator(), Operator::Dense(_)));
+}
+
+/// Entries without their mirror images, small enough to be noise, are no obstacle to a sparse factorisation.
+#[test]
+fn one_sided_noise_is_factored() {
+    let n = 150usize;
+    let mut random = Random::new(4);
+    let mut problem = Problem::new();
+    let (mut start, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+    for i in 0..n {
+        for j in 0..n {
+            let v = match i.abs_diff(j) {
+                0 => 2.5,
+                1 => -1.0,
+                _ if random.chance(0.02) => 1e-9,
+                _ => continue,
+            };
+            columns.push(j as i32);
+            values.push(v);
+        }
+        start.push(columns.len() as i32);
+    }
+    problem.set_csr(n, &start, &columns, &values).unwrap();
+    assert!(problem.is_symmetric());
+    problem.set_b(&random.vector(n)).unwrap();
+    problem.set_bounds(&vec![-0.1; n], &vec![0.1; n]).unwrap();
+    for kind in [SolverKind::Bpp, SolverKind::InteriorPoint, SolverKind::ProxNewton] {
+        let mut engine = Engine::new(Settings { solver: kind, ..Settings::default() }).unwrap();
+        assert_eq!(engine.solve(&problem, None, None).unwrap().outcome, Outcome::Converged, "{}", kind.name());
     }
 }
 
