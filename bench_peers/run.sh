@@ -16,6 +16,12 @@ cc $flags -std=gnu99 bench_peers/workers/libmlcp.c -o "$dir/workers/libmlcp" \
 worker ode c++ $flags bench_peers/workers/ode.cpp $(pkg-config --cflags --libs ode 2>/dev/null)
 worker bullet c++ $flags -DBT_USE_DOUBLE_PRECISION bench_peers/workers/bullet.cpp $(pkg-config --cflags bullet 2>/dev/null) \
     -lBulletDynamics-float64 -lBulletCollision-float64 -lLinearMath-float64
+# Recorders of consecutive steps, for the warm starts.
+worker steps_ode c++ $flags -std=c++17 bench_peers/workers/steps_ode.cpp $(pkg-config --cflags --libs ode 2>/dev/null) \
+    -Ltarget/release -Wl,-rpath,"$PWD/target/release" -lmlcp
+worker steps_bullet c++ $flags -std=c++17 -DBT_USE_DOUBLE_PRECISION bench_peers/workers/steps_bullet.cpp \
+    $(pkg-config --cflags bullet 2>/dev/null) -lBulletDynamics-float64 -lBulletCollision-float64 -lLinearMath-float64 \
+    -Ltarget/release -Wl,-rpath,"$PWD/target/release" -lmlcp
 worker siconos cc $flags -std=gnu99 bench_peers/workers/siconos.c \
     -I/usr/include/siconos -I/usr/include/siconos/numerics -lsiconos_numerics -lm
 

@@ -37,11 +37,13 @@ pub enum Reason {
     Small = 10,
     /// The problem falls into islands, and each is solved by auto's plan for it alone.
     Islands = 11,
+    /// The start is nearly good enough, as the last step's impulses mostly are: a few sweeps.
+    GoodStart = 12,
 }
 
 impl Reason {
     /// Every reason.
-    pub const ALL: [Reason; 12] = [
+    pub const ALL: [Reason; 13] = [
         Reason::Requested,
         Reason::TimeLimit,
         Reason::Pivots,
@@ -54,6 +56,7 @@ impl Reason {
         Reason::ConeSweeps,
         Reason::Small,
         Reason::Islands,
+        Reason::GoodStart,
     ];
 
     /// The reason as a sentence.
@@ -71,6 +74,7 @@ impl Reason {
             Reason::ConeSweeps => c"the cones are too many for Newton's method, or it did not settle: prox sweeps",
             Reason::Small => c"few rows: an active set method on a dense tableau",
             Reason::Islands => c"the problem falls into islands: auto on each of them",
+            Reason::GoodStart => c"the start is nearly good enough: a few sweeps, if they get there",
         }
     }
 }
@@ -89,6 +93,8 @@ pub struct Stage {
 /// Most stages of a plan.
 pub const MAX_STAGES: usize = 7;
 
+/// Sweeps from a start that is nearly good enough.
+const FEW_SWEEPS: usize = 4;
 /// Sweeps that come first when time is limited.
 const FIRST_SWEEPS: usize = 256;
 /// Pivots before the interior point method takes over: those that settle do so soon.
@@ -170,6 +176,9 @@ impl Plan {
             self.push(SolverKind::ActiveSet, Reason::Small, FIRST_STEPS);
         } else {
             self.spare = Some(SolverKind::ActiveSet);
+            if !in_haste {
+                self.push(SolverKind::Pgs, Reason::GoodStart, FEW_SWEEPS);
+            }
         }
         match (coupled, in_haste) {
             (false, _) => self.push(SolverKind::Bpp, Reason::Pivots, FIRST_PIVOTS),

@@ -185,6 +185,31 @@ fn the_stages_tell_what_was_done_and_why() {
     }
 }
 
+/// The last step's impulses are mostly nearly good enough: sweeps do, if their pace will.
+#[test]
+fn a_start_that_is_nearly_good_enough_takes_a_few_sweeps() {
+    let p = corpus::load_one("bullet_wall12_2dir_s100_i0_n564");
+    for friction in [Friction::FrozenAtReference, Friction::Coupled] {
+        let problem = p.fill(Form::Jacobian, friction);
+        let mut engine = engine();
+        engine.solve(&problem, None, None).unwrap();
+        assert_ne!(engine.stages()[0].reason, Reason::GoodStart, "x = 0 is no good start");
+        let mut near = Vec::new();
+        for size in (0..60).map(|k| 1e-8 * 1.5f64.powi(k)) {
+            // Rough all over, as sweeps like it.
+            near = (0..p.n).map(|i| engine.x()[i] * (1.0 + size * [1.0, -1.0][i % 2])).collect();
+            if p.relative_energy(&near, friction) > 1e-8 {
+                break;
+            }
+        }
+        let report = *engine.solve(&problem, Some(&near), None).unwrap();
+        let stages = engine.stages();
+        assert_eq!((stages[0].solver, stages[0].reason), (SolverKind::Pgs, Reason::GoodStart), "{friction:?}");
+        assert_eq!((report.outcome, stages.len()), (Outcome::Converged, 1), "{stages:?}");
+        assert!(report.iterations <= 4 && p.relative_energy(engine.x(), friction) <= 1.001e-9, "{report:?}");
+    }
+}
+
 #[test]
 fn the_iteration_budget_is_for_all_stages_together() {
     let p = corpus::load_one("bullet_wall12_s300_i0_n376");

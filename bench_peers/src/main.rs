@@ -12,6 +12,7 @@ mod race;
 mod report;
 mod scale;
 mod walls;
+mod warm;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -24,8 +25,11 @@ fn main() -> ExitCode {
         #[cfg(feature = "osqp")]
         ["osqp", file] => qp::osqp(&problem::read_plain(Path::new(file))),
         ["race", dir, corpus, docs] => {
-            let race = race::run(Path::new(dir), Path::new(corpus));
-            if let Err(e) = report::write(&race, Path::new(dir), Path::new(docs)) {
+            let (dir, options) = (Path::new(dir), race::Options::new());
+            let mut race = race::run(dir, Path::new(corpus), &options);
+            let warm = warm::run(dir, &options);
+            race.load[1] = machine::load();
+            if let Err(e) = report::write(&race, &warm, dir, Path::new(docs)) {
                 eprintln!("bench-peers: {e}");
                 return ExitCode::FAILURE;
             }

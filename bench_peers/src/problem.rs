@@ -16,7 +16,38 @@ pub struct Rows {
     pub bodies: Vec<i32>,
 }
 
-/// w = A x + b, lo <= x <= hi; friction bounds are numbers already.
+impl Rows {
+    /// A in compressed rows, both triangles.
+    pub fn matrix(&self) -> (Vec<i32>, Vec<i32>, Vec<f64>) {
+        let mut of_body = vec![vec![]; self.inverse_mass.len() / 12];
+        for (k, &body) in self.bodies.iter().enumerate().filter(|(_, &body)| body >= 0) {
+            of_body[body as usize].push(k);
+        }
+        let (mut row_start, mut columns, mut values) = (vec![0], vec![], vec![]);
+        for i in 0..self.compliance.len() {
+            let mut entries = std::collections::BTreeMap::from([(i, self.compliance[i])]);
+            for k in [2 * i, 2 * i + 1] {
+                let Ok(body) = usize::try_from(self.bodies[k]) else { continue };
+                let (inverse, own) = (&self.inverse_mass[12 * body..][..12], &self.jacobian[6 * k..][..6]);
+                // M⁻¹ Jᵀ of this half; the inverse inertia is symmetric.
+                let spin = |c: usize| (0..3).map(|d| inverse[3 + 3 * c + d] * own[3 + d]).sum::<f64>();
+                let moved: [f64; 6] = std::array::from_fn(|c| if c < 3 { inverse[c] * own[c] } else { spin(c - 3) });
+                for &other in &of_body[body] {
+                    let product = (0..6).map(|c| moved[c] * self.jacobian[6 * other + c]).sum::<f64>();
+                    *entries.entry(other / 2).or_insert(0.0) += product;
+                }
+            }
+            for (j, value) in entries.into_iter().filter(|(_, v)| *v != 0.0) {
+                columns.push(j as i32);
+                values.push(value);
+            }
+            row_start.push(columns.len() as i32);
+        }
+        (row_start, columns, values)
+    }
+}
+
+/// w = A x + b, lo <= x <= hi; friction bounds are numbers already, unless they are coupled.
 pub struct Problem {
     /// As in the file, or made from the size.
     pub name: String,
@@ -36,9 +67,21 @@ pub struct Problem {
     pub rows: Option<Rows>,
     /// Joules per unit of x·w: dt² where the engine works in forces and accelerations.
     pub joules: f64,
+    /// Each row's normal row, or -1, and coefficient of friction; empty if there is none.
+    pub friction: (Vec<i32>, Vec<f64>),
+    /// Does friction follow the impulses, `|x_i| <= mu_i x_n`? Else its bounds are in `lo` and `hi`.
+    pub coupled: bool,
 }
 
 impl Problem {
+    /// Let friction follow the impulses.
+    pub fn couple(&mut self) {
+        self.coupled = true;
+        for i in (0..self.n()).filter(|&i| self.friction.0[i] >= 0) {
+            (self.lo[i], self.hi[i]) = (f64::NEG_INFINITY, f64::INFINITY);
+        }
+    }
+
     /// Number of rows.
     pub fn n(&self) -> usize {
         self.b.len()
@@ -60,10 +103,11 @@ impl Problem {
                     a = self.values[k];
                 }
             }
+            let (lo, hi) = self.bounds(i, x);
             // An impulse beyond its bound costs what it adds; a velocity that should not be there its kinetic energy, or
             // the energy of the impulse that would excuse it.
-            let beyond = (x[i] - self.hi[i]).max(self.lo[i] - x[i]).max(0.0);
-            let slack = (if w > 0.0 { x[i] - self.lo[i] } else { self.hi[i] - x[i] }).max(0.0);
+            let beyond = (x[i] - hi).max(lo - x[i]).max(0.0);
+            let slack = (if w > 0.0 { x[i] - lo } else { hi - x[i] }).max(0.0);
             total += (0.5 * a * beyond * beyond).max((0.5 * w * w / a).min(0.5 * a * slack * slack));
         }
         if total.is_finite() {
@@ -73,12 +117,23 @@ impl Problem {
         }
     }
 
+    /// Bounds of a row at these impulses.
+    fn bounds(&self, i: usize, x: &[f64]) -> (f64, f64) {
+        let (normal, mu) = &self.friction;
+        if !self.coupled || normal[i] < 0 {
+            return (self.lo[i], self.hi[i]);
+        }
+        let most = mu[i] * x[normal[i] as usize].max(0.0);
+        (-most, most)
+    }
+
     /// Energy error at x = 0, moved into the bounds, in joules: what there is to do.
     pub fn scale(&self) -> f64 {
         self.energy(&(0..self.n()).map(|i| 0f64.max(self.lo[i]).min(self.hi[i])).collect::<Vec<_>>())
     }
 
-    /// The file that workers read: n, entries, bodies (0 without rows), then the arrays, little-endian.
+    /// The file that workers read: n, entries, bodies (0 without rows), then the arrays, little-endian; friction, if it is
+    /// coupled, at its end.
     pub fn write_plain(&self, path: &Path) -> std::io::Result<()> {
         let mut out = std::io::BufWriter::new(std::fs::File::create(path)?);
         let none = Rows { jacobian: vec![], inverse_mass: vec![], compliance: vec![], bodies: vec![] };
@@ -92,6 +147,10 @@ impl Problem {
             part.iter().try_for_each(|v| out.write_all(&v.to_le_bytes()))?;
         }
         rows.bodies.iter().try_for_each(|v| out.write_all(&v.to_le_bytes()))?;
+        if self.coupled {
+            self.friction.0.iter().try_for_each(|v| out.write_all(&v.to_le_bytes()))?;
+            self.friction.1.iter().try_for_each(|v| out.write_all(&v.to_le_bytes()))?;
+        }
         out.flush()
     }
 }
@@ -120,6 +179,8 @@ pub fn read_plain(path: &Path) -> Problem {
         hi: take(8, n).map(real).collect(),
         rows: None,
         joules: 1.0,
+        friction: (vec![], vec![]),
+        coupled: false,
     }
 }
 
@@ -137,12 +198,11 @@ fn read(name: &str, group: &Group) -> Problem {
         |path: &str| group.dataset(path).and_then(|d| d.read_f64()).unwrap_or_else(|e| panic!("{name}/{path}: {e}"));
     let i32s =
         |path: &str| group.dataset(path).and_then(|d| d.read_i32()).unwrap_or_else(|e| panic!("{name}/{path}: {e}"));
-    let has_rows = group.datasets().expect(name).iter().any(|d| d == "jacobian");
-    let meta = match group.attrs().expect(name).remove("meta") {
-        Some(AttrValue::String(text) | AttrValue::AsciiString(text) | AttrValue::VarLenString(text)) => text,
-        other => panic!("{name}: meta is {other:?}"),
-    };
-    let (mut lo, mut hi, findex, reference) = (f64s("lo"), f64s("hi"), i32s("findex"), f64s("x_ref"));
+    let there = group.datasets().expect(name);
+    let has = |field: &str| there.iter().any(|d| d == field);
+    let (mut lo, mut hi, findex) = (f64s("lo"), f64s("hi"), i32s("findex"));
+    let reference = f64s(if has("x_ref") { "x_ref" } else { "x" });
+    let coefficients = if has("mu") { f64s("mu") } else { hi.clone() };
     for i in 0..lo.len() {
         // Bullet writes 1e10 for infinity.
         let infinite = |v: f64| if v.abs() >= 1e10 { f64::INFINITY.copysign(v) } else { v };
@@ -150,27 +210,48 @@ fn read(name: &str, group: &Group) -> Problem {
         if findex[i] >= 0 && findex[i] as usize != i {
             let normal = reference[findex[i] as usize];
             // An infinite coefficient times no impulse is no friction.
-            hi[i] = if normal > 0.0 { hi[i] * normal } else { 0.0 };
+            hi[i] = if normal > 0.0 { infinite(coefficients[i]) * normal } else { 0.0 };
             lo[i] = -hi[i];
         }
     }
-    let forces = field(&meta, "units").contains("force");
-    let dt: f64 = field(&meta, "dt").parse().unwrap_or_else(|e| panic!("{name}: dt: {e}"));
+    let rows = has("jacobian").then(|| Rows {
+        jacobian: f64s("jacobian"),
+        inverse_mass: f64s("inverse_mass"),
+        compliance: f64s("compliance"),
+        bodies: i32s("bodies"),
+    });
+    let recorded = group.groups().expect(name).iter().any(|g| g == "A");
+    let (row_start, columns, values) = match &rows {
+        Some(rows) if !recorded => rows.matrix(),
+        _ => (i32s("A/indptr"), i32s("A/indices"), f64s("A/data")),
+    };
+    let (name, b, joules) = (name.to_string(), f64s("b"), joules(name, group));
     Problem {
-        name: name.to_string(),
-        row_start: i32s("A/indptr"),
-        columns: i32s("A/indices"),
-        values: f64s("A/data"),
-        b: f64s("b"),
+        name,
+        row_start,
+        columns,
+        values,
+        b,
         lo,
         hi,
-        rows: has_rows.then(|| Rows {
-            jacobian: f64s("jacobian"),
-            inverse_mass: f64s("inverse_mass"),
-            compliance: f64s("compliance"),
-            bodies: i32s("bodies"),
-        }),
-        joules: if forces { dt * dt } else { 1.0 },
+        rows,
+        joules,
+        friction: (findex, coefficients),
+        coupled: false,
+    }
+}
+
+/// Joules per unit of x·w; without a word about it the file has impulses.
+fn joules(name: &str, group: &Group) -> f64 {
+    let meta = match group.attrs().expect(name).remove("meta") {
+        Some(AttrValue::String(text) | AttrValue::AsciiString(text) | AttrValue::VarLenString(text)) => text,
+        _ => return 1.0,
+    };
+    let dt: f64 = field(&meta, "dt").parse().unwrap_or_else(|e| panic!("{name}: dt: {e}"));
+    if field(&meta, "units").contains("force") {
+        dt * dt
+    } else {
+        1.0
     }
 }
 
@@ -199,6 +280,8 @@ mod tests {
             hi: vec![f64::INFINITY; 2],
             rows: None,
             joules: 1.0,
+            friction: (vec![], vec![]),
+            coupled: false,
         };
         let approaches = [0.2981f64, 0.2981 - 0.5 * 0.1019];
         assert!((rod.scale() - 0.5 * approaches[0].powi(2)).abs() < 1e-15);

@@ -24,11 +24,11 @@ pub struct Contestant {
     pub ours: bool,
 }
 
-const fn ours(name: &'static str, solver: &'static str) -> Contestant {
+pub const fn ours(name: &'static str, solver: &'static str) -> Contestant {
     Contestant { name, worker: "libmlcp", solver, ours: true }
 }
 
-const fn peer(name: &'static str, worker: &'static str, solver: &'static str) -> Contestant {
+pub const fn peer(name: &'static str, worker: &'static str, solver: &'static str) -> Contestant {
     Contestant { name, worker, solver, ours: false }
 }
 
@@ -64,6 +64,8 @@ pub struct Attempt {
     pub energy: f64,
     /// FNV-1a of the bits of x.
     pub hash: u64,
+    /// The impulses.
+    pub x: Vec<f64>,
 }
 
 /// A solver's attempts on a problem.
@@ -120,18 +122,39 @@ pub struct Race {
     pub load: [String; 2],
 }
 
-/// Run everything. Options are environment variables: PROBLEMS (globs), CAP (seconds), CORE.
-pub fn run(dir: &Path, corpus: &Path) -> Race {
-    let option =
-        |name: &str, default: &str| std::env::var(name).ok().filter(|v| !v.is_empty()).unwrap_or(default.into());
-    let (patterns, cap, core) = (option("PROBLEMS", "*"), option("CAP", "3"), option("CORE", "0"));
-    let wanted: Vec<glob::Pattern> = patterns
-        .split_whitespace()
-        .map(|p| glob::Pattern::new(p).unwrap_or_else(|e| panic!("PROBLEMS: {p}: {e}")))
-        .collect();
+/// What the caller asks for in environment variables.
+pub struct Options {
+    /// PROBLEMS: globs.
+    patterns: String,
+    wanted: Vec<glob::Pattern>,
+    /// CAP: seconds that a worker may take for a problem.
+    cap: String,
+    /// CORE: where workers run.
+    core: String,
+}
+
+impl Options {
+    /// What the environment has, else everything, 3 s and the first core.
+    pub fn new() -> Self {
+        let option =
+            |name: &str, default: &str| std::env::var(name).ok().filter(|v| !v.is_empty()).unwrap_or(default.into());
+        let patterns = option("PROBLEMS", "*");
+        let parse = |p: &str| glob::Pattern::new(p).unwrap_or_else(|e| panic!("PROBLEMS: {p}: {e}"));
+        let wanted = patterns.split_whitespace().map(parse).collect();
+        Options { patterns, wanted, cap: option("CAP", "3"), core: option("CORE", "0") }
+    }
+
+    /// Is this problem asked for?
+    pub fn wants(&self, name: &str) -> bool {
+        self.wanted.iter().any(|w| w.matches(name))
+    }
+}
+
+/// Run everything.
+pub fn run(dir: &Path, corpus: &Path, options: &Options) -> Race {
     let mut problems = recorded(corpus);
     problems.extend(walls::series());
-    problems.retain(|p| wanted.iter().any(|w| w.matches(&p.name)));
+    problems.retain(|p| options.wants(&p.name));
     let (mut field, mut calls, mut missing) = (vec![], vec![], vec![]);
     for c in &FIELD {
         match command(dir, c) {
@@ -150,24 +173,26 @@ pub fn run(dir: &Path, corpus: &Path) -> Race {
     let mut heats = vec![];
     for (k, p) in problems.iter().enumerate() {
         p.write_plain(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
-        let heat = heat(p, &calls, &file, [&cap, &core]);
+        let heat = heat(p, &calls, &file, options);
         let time = |e: &Entry| e.solved(heat.required).map_or("-".into(), |a| format!("{:.3}", 1e3 * a.seconds));
         let times: Vec<_> = heat.entries.iter().map(time).collect();
         println!("{:3}/{} {:46} ms: {}", k + 1, problems.len(), p.name, times.join(" "));
         heats.push(heat);
     }
     let _ = std::fs::remove_file(file);
+    let (cap, patterns) = (options.cap.clone(), options.patterns.clone());
     Race { field, missing, heats, cap, patterns, load: [before, load()] }
 }
 
 /// A program and its first arguments.
-type Call = (String, Vec<String>);
+pub type Call = (String, Vec<String>);
 
-fn heat(p: &Problem, calls: &[Call], file: &Path, [cap, core]: [&str; 2]) -> Heat {
+/// Everyone on one problem, which is in `file`.
+pub fn heat(p: &Problem, calls: &[Call], file: &Path, options: &Options) -> Heat {
     let scale = p.scale();
     let entry = |(contestant, (program, args)): (usize, &Call)| {
         let output = Command::new("taskset")
-            .args(["-c", core, "timeout", "-s", "KILL", cap, program])
+            .args(["-c", &options.core, "timeout", "-s", "KILL", &options.cap, program])
             .args(args)
             .arg(file)
             .envs(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS"].map(|v| (v, "1")))
@@ -196,11 +221,11 @@ fn attempt(p: &Problem, line: &str) -> Option<Attempt> {
     let x: Vec<f64> = words.map(|v| v.parse().unwrap_or(f64::NAN)).collect();
     let bytes = x.iter().flat_map(|v| v.to_bits().to_le_bytes());
     let hash = bytes.fold(0xcbf2_9ce4_8422_2325, |h: u64, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
-    Some(Attempt { setting, seconds, claims, energy: p.energy(&x), hash })
+    Some(Attempt { setting, seconds, claims, energy: p.energy(&x), hash, x })
 }
 
 /// How to call a contestant, if its worker was built.
-fn command(dir: &Path, c: &Contestant) -> Option<Call> {
+pub fn command(dir: &Path, c: &Contestant) -> Option<Call> {
     let text = |path: &Path| path.to_string_lossy().into_owned();
     match c.worker {
         "bench-peers" if c.solver == "clarabel" && !cfg!(feature = "clarabel") => None,

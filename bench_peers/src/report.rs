@@ -1,17 +1,19 @@
-//! What came of it: results.csv with every attempt, docs/performance.md, and two pictures.
+//! What came of it: results.csv and warm.csv with every attempt, docs/performance.md, and two pictures.
 
 use crate::machine::{date, describe};
 use crate::plot::{draw, Axes, Series};
 use crate::race::{Heat, Race, FLOOR, REQUIRED};
+use crate::warm;
 use std::fmt::Write;
 use std::path::Path;
 
 /// Write all files.
-pub fn write(race: &Race, dir: &Path, docs: &Path) -> std::io::Result<()> {
+pub fn write(race: &Race, warm: &[warm::Series], dir: &Path, docs: &Path) -> std::io::Result<()> {
     std::fs::write(dir.join("results.csv"), csv(race))?;
     std::fs::write(docs.join("performance-profile.svg"), profile(race))?;
     std::fs::write(docs.join("performance-scaling.svg"), scaling(race))?;
-    std::fs::write(docs.join("performance.md"), page(race))?;
+    std::fs::write(dir.join("warm.csv"), warm::csv(warm))?;
+    std::fs::write(docs.join("performance.md"), page(race, warm))?;
     println!("wrote {}, {}", dir.join("results.csv").display(), docs.join("performance.md").display());
     Ok(())
 }
@@ -102,11 +104,12 @@ fn factor(value: Option<f64>) -> String {
     value.map_or("-".into(), |v| format!("{v:.2}"))
 }
 
-fn page(race: &Race) -> String {
+fn page(race: &Race, warm: &[warm::Series]) -> String {
     let mut out = String::new();
     head(&mut out, race);
     summary(&mut out, race);
     slower(&mut out, race);
+    warm::section(&mut out, warm);
     times(&mut out, race);
     out
 }

@@ -1,4 +1,4 @@
-//! Brick walls of any size with analytic contacts: the series behind the scaling plot.
+//! Brick walls of any size with analytic contacts: the series behind the scaling plot, and steps of one that is pushed.
 
 use crate::problem::{Problem, Rows};
 
@@ -11,14 +11,19 @@ const STEP: f64 = 1.0 / 60.0;
 /// Walls of rising size, rigid (redundant: A has half its rank or less) and with a little compliance in every row.
 pub fn series() -> Vec<Problem> {
     let sizes = [(1, 2), (2, 2), (3, 3), (4, 5), (6, 6), (8, 9), (12, 12)];
-    let wall = |compliance| sizes.iter().map(move |&(width, height)| wall(width, height, compliance));
+    let wall = |compliance| sizes.iter().map(move |&(width, height)| wall(width, height, compliance, 1.0));
     wall(0.0).chain(wall(1e-5)).collect()
 }
 
+/// Steps of a wall that is pushed a little harder each time.
+pub fn pushed(width: usize, height: usize, compliance: f64, steps: usize) -> Vec<Problem> {
+    (0..steps).map(|k| wall(width, height, compliance, 1.0 + 0.02 * k as f64)).collect()
+}
+
 /// `height` courses of `width` bricks, every second course shifted by half a brick, one step after being let go, pushed
-/// sideways a little so that friction has something to do. Each overlap of two bricks touches at its four corners.
+/// sideways a little (times `force`) so that friction has something to do. Each overlap of two bricks touches at its four corners.
 /// Friction bounds are frozen at the load that a contact bears if every brick hands its own evenly down.
-fn wall(width: usize, height: usize, compliance: f64) -> Problem {
+fn wall(width: usize, height: usize, compliance: f64, force: f64) -> Problem {
     let mut rows = Rows { jacobian: vec![], inverse_mass: vec![], compliance: vec![], bodies: vec![] };
     let (mut b, mut lo, mut hi) = (vec![], vec![], vec![]);
     let inertia = |p: f64, q: f64| 12.0 / (MASS * (p * p + q * q));
@@ -51,7 +56,7 @@ fn wall(width: usize, height: usize, compliance: f64) -> Problem {
                         // Gravity closes the contacts of the lowest course; above it all bricks fall alike. The push
                         // grows with height.
                         let ground = f64::from(below < 0);
-                        let push = 0.02 / height as f64 * if below < 0 { 1.0 } else { (course % 3) as f64 };
+                        let push = force * 0.02 / height as f64 * if below < 0 { 1.0 } else { (course % 3) as f64 };
                         b.extend([-9.81 * STEP * ground, push, 0.25 * push]);
                         let friction = 0.25 * MU * share;
                         lo.extend([0.0, -friction, -friction]);
@@ -65,10 +70,11 @@ fn wall(width: usize, height: usize, compliance: f64) -> Problem {
         rows.inverse_mass.extend([1.0 / MASS; 3]);
         rows.inverse_mass.extend([inertia(y, z), 0.0, 0.0, 0.0, inertia(x, z), 0.0, 0.0, 0.0, inertia(x, y)]);
     }
-    let (row_start, columns, values) = matrix(&rows);
+    let (row_start, columns, values) = rows.matrix();
     let kind = if compliance > 0.0 { "soft" } else { "rigid" };
     let name = format!("wall_{kind}_n{}", b.len());
-    Problem { name, row_start, columns, values, b, lo, hi, rows: Some(rows), joules: 1.0 }
+    let friction = (vec![], vec![]);
+    Problem { name, row_start, columns, values, b, lo, hi, rows: Some(rows), joules: 1.0, friction, coupled: false }
 }
 
 /// Velocity of the second body against the first at a point, along the normal z (axis 0), or x or y (1, 2).
@@ -81,32 +87,4 @@ fn add_row(rows: &mut Rows, pair: [i32; 2], arms: [[f64; 3]; 2], axis: usize, co
     }
     rows.bodies.extend(pair);
     rows.compliance.push(compliance);
-}
-
-/// A = J M⁻¹ Jᵀ + C in compressed rows; inertias are diagonal here.
-fn matrix(rows: &Rows) -> (Vec<i32>, Vec<i32>, Vec<f64>) {
-    let n = rows.compliance.len();
-    let mut of_body = vec![vec![]; rows.inverse_mass.len() / 12];
-    for (k, &body) in rows.bodies.iter().enumerate().filter(|(_, &body)| body >= 0) {
-        of_body[body as usize].push(k);
-    }
-    let (mut row_start, mut columns, mut values) = (vec![0], vec![], vec![]);
-    for i in 0..n {
-        let mut entries = std::collections::BTreeMap::from([(i, rows.compliance[i])]);
-        for k in [2 * i, 2 * i + 1] {
-            let Ok(body) = usize::try_from(rows.bodies[k]) else { continue };
-            for &other in &of_body[body] {
-                let inverse = |c: usize| rows.inverse_mass[12 * body + if c < 3 { c } else { 3 + 4 * (c - 3) }];
-                let product =
-                    (0..6).map(|c| rows.jacobian[6 * k + c] * inverse(c) * rows.jacobian[6 * other + c]).sum::<f64>();
-                *entries.entry(other / 2).or_insert(0.0) += product;
-            }
-        }
-        for (j, value) in entries.into_iter().filter(|(_, v)| *v != 0.0) {
-            columns.push(j as i32);
-            values.push(value);
-        }
-        row_start.push(columns.len() as i32);
-    }
-    (row_start, columns, values)
 }

@@ -273,6 +273,7 @@ impl Solver for Split {
         reserve(&mut self.settled, problem.len())?;
         reserve(&mut self.sweeps_first, problem.len())?;
         reserve(&mut self.order, problem.len())?;
+        self.islands.reserve(problem)?;
         if self.workers.is_empty() {
             self.hire(1)?;
         }

@@ -162,17 +162,18 @@ impl Engine {
             ..Report::empty(self.settings.solver)
         };
         self.reserve(problem, &plan)?;
-        if self.may_split(problem) {
-            report.islands = self.split.find(problem, self.settings.threads)?;
-            if report.islands > 1 {
-                plan = Plan::islands(problem, &self.settings);
-            }
-        }
         let scale = self.work.begin(problem, judge, &self.settings)?;
         report.energy_scale = scale;
         let tolerance = self.tolerance(&report);
         self.work.place(problem, start.filter(|_| scale > self.floor(judge)), &self.settings)?;
         report.initial_energy_error = self.work.monitor.energy();
+        // Nobody asks for the islands of a start that is good enough.
+        if report.initial_energy_error > tolerance && self.may_split(problem) {
+            report.islands = self.split.find(problem, self.settings.threads)?;
+            if report.islands > 1 {
+                plan = Plan::islands(problem, &self.settings);
+            }
+        }
         let mut run =
             Run { budget, tolerance, observer, solver: self.settings.solver, iteration: 0, friction_updates: 0 };
         let outcome = self.iterate(problem, &plan, &mut run, &mut report)?;
@@ -296,9 +297,12 @@ impl Engine {
             return Ok(outcome);
         }
         let mut last = Outcome::None;
-        for (k, stage) in plan.stages().iter().enumerate() {
+        for stage in plan.stages() {
+            if stage.reason == Reason::GoodStart && !self.work.asks_for_sweeps(problem, run.tolerance) {
+                continue;
+            }
             let (iteration, seconds) = (run.iteration, self.work.monitor.seconds());
-            if k > 0 {
+            if report.stages > 0 {
                 self.work.return_to_best(problem)?;
             }
             let before = self.work.monitor.energy();

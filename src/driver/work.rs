@@ -17,6 +17,9 @@ const FIRST_SHARE: f64 = 0.25;
 /// When so much of a limited time has gone, pivots that have found nothing better make way.
 const VAIN_SHARE: f64 = 0.5;
 
+/// A start is nearly good enough when its error is at most so many times what it should be.
+const WITHIN_REACH: f64 = 30.0;
+
 /// What the stages of one solve share.
 pub(super) struct Run<'a> {
     pub budget: Budget,
@@ -60,6 +63,7 @@ impl Work {
         for v in self.rows() {
             refill(v, problem.len(), 0.0)?;
         }
+        reserve(&mut self.scratch, 6 * (problem.bodies() + 1))?;
         self.monitor.start(problem.len(), judge, settings)?;
         self.state.change = 0.0;
         self.state.set_changes = 0;
@@ -84,11 +88,28 @@ impl Work {
         self.settle(problem)
     }
 
+    /// Is the start nearly good enough, and would pivots hesitate? They do where friction bounds move, and where a row is so
+    /// near to a bound, or at one with so little velocity, that the error at hand may decide on its place.
+    pub fn asks_for_sweeps(&self, problem: &Problem, tolerance: f64) -> bool {
+        let error = self.monitor.energy();
+        let on_the_fence = |i: usize| {
+            let (x, w, a) = (self.state.x[i], self.state.w[i], problem.diagonal()[i]);
+            let slack = (x - self.lo[i]).min(self.hi[i] - x);
+            let moving = slack <= 0.0 && self.lo[i] < self.hi[i];
+            (slack > 0.0 && 0.5 * a * slack * slack <= error) || (moving && 0.5 * w * w <= error * a)
+        };
+        error <= WITHIN_REACH * tolerance && (problem.has_live_bounds() || (0..self.state.x.len()).any(on_the_fence))
+    }
+
     /// Move x into its bounds, and find its w and the bounds there.
     pub fn settle(&mut self, problem: &Problem) -> Result<()> {
         problem.clamp(&mut self.state.x);
         self.state.w_is_exact = true;
         problem.bounds_at(&self.state.x, &mut self.lo, &mut self.hi);
+        if self.state.x.iter().all(|&x| x == 0.0) {
+            self.state.w.copy_from_slice(problem.b());
+            return Ok(());
+        }
         problem.multiply(&self.state.x, &mut self.state.w, &mut self.scratch)
     }
 
@@ -102,10 +123,14 @@ impl Work {
         settings: &Settings,
     ) -> Result<Outcome> {
         let most = settings.iterations(SolverKind::Auto).min(run.iteration.saturating_add(stage.iterations));
-        let (interval, window) = (settings.interval(stage.solver), settings.stall_window(stage.solver));
+        let (mut interval, window) = (settings.interval(stage.solver), settings.stall_window(stage.solver));
+        if stage.reason == Reason::GoodStart {
+            interval = 1;
+        }
         let moves_bounds = problem.has_live_bounds() && !solver.follows_friction(problem);
         problem.bounds_at(&self.state.x, &mut self.state.lo, &mut self.state.hi);
         let before = run.iteration;
+        let mut error = self.monitor.energy();
         let mut begun = false;
         loop {
             if run.budget.spent() {
@@ -147,6 +172,14 @@ impl Work {
                 Progress::Continue if run.iteration >= most => return Ok(Outcome::IterationLimit),
                 Progress::Continue if measured && self.has_had_its_time(stage, before, run, settings) => {
                     return Ok(Outcome::IterationLimit);
+                }
+                Progress::Continue if stage.reason == Reason::GoodStart => {
+                    // At the pace of the last sweep, will those that are left do?
+                    let pace = self.monitor.energy() / error;
+                    error = self.monitor.energy();
+                    if error * pace.powi((most - run.iteration) as i32) > run.tolerance {
+                        return Ok(Outcome::IterationLimit);
+                    }
                 }
                 Progress::Continue => {}
             }

@@ -21,6 +21,15 @@ pub struct Islands {
 }
 
 impl Islands {
+    /// Take memory for the islands of a problem.
+    pub fn reserve(&mut self, problem: &Problem) -> Result<()> {
+        let n = problem.len();
+        reserve(&mut self.parent, n + problem.bodies())?;
+        reserve(&mut self.start, n + 2)?;
+        reserve(&mut self.number, n)?;
+        reserve(&mut self.rows, n)
+    }
+
     /// Find the islands of a problem. A dense matrix is one, unless it is mostly zeros: then it comes in compressed rows.
     pub fn find(&mut self, problem: &Problem) -> Result<()> {
         let n = problem.len();

@@ -59,6 +59,10 @@ pub(super) struct Bpp {
     residual_energy: f64,
     /// Proximal steps before ε may shrink again.
     hold: usize,
+    /// Has the driver not seen a proximal point yet? The first is mostly good enough.
+    unseen: bool,
+    /// Proximal steps with this factorisation that the driver has seen.
+    seen: usize,
     run: Run,
 }
 
@@ -122,6 +126,8 @@ impl Solver for Bpp {
         self.factored = false;
         self.residual_energy = f64::INFINITY;
         self.hold = 0;
+        self.unseen = true;
+        self.seen = 0;
         self.run = Run::new(0);
         Ok(())
     }
@@ -134,10 +140,10 @@ impl Solver for Bpp {
                 Err(Failure::NotPositive(_)) => return Ok(Progress::Stalled),
             }
         }
-        let mut proximal_steps = 0;
+        let mut proximal_steps = std::mem::take(&mut self.seen);
         let mut done = false;
         let infeasible = loop {
-            self.prox.candidate(problem)?;
+            self.prox.candidate(problem, state)?;
             let infeasible = self.prox.infeasible();
             if infeasible > 0 {
                 break infeasible;
@@ -147,6 +153,10 @@ impl Solver for Bpp {
             done = self.move_centre(problem);
             if done || proximal_steps == REPEATS || problem.has_live_bounds() {
                 break 0;
+            }
+            if std::mem::take(&mut self.unseen) {
+                self.seen = proximal_steps;
+                return Ok(Progress::Continue);
             }
         };
         if proximal_steps > 0 {

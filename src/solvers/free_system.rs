@@ -329,15 +329,17 @@ impl FreeSystem {
         for k in 0..a.bodies() {
             self.bodies.add(k, k, &Block::<6>::identity());
         }
+        // Rows of one contact follow each other: their blocks are added up before they go to their places.
+        let mut sum = PairBlocks::default();
         for (&i, &weight) in self.free.iter().zip(&self.inverse_gamma) {
             let row = &a.rows()[i as usize];
-            for (s, &p) in row.body.iter().enumerate().filter(|(_, &p)| (p as usize) < a.bodies()) {
-                for (t, &q) in row.body.iter().enumerate().filter(|(_, &q)| q <= p) {
-                    let block = Block::<6>::from_fn(|c, d| weight * row.k[6 * s + c] * row.k[6 * t + d]);
-                    self.bodies.add(p as usize, q as usize, &block);
-                }
+            if row.body != sum.pair {
+                sum.add_to(&mut self.bodies, a.bodies());
+                sum = PairBlocks { pair: row.body, ..PairBlocks::default() };
             }
+            sum.add(row, weight);
         }
+        sum.add_to(&mut self.bodies, a.bodies());
         Ok(())
     }
 
@@ -373,6 +375,49 @@ impl FreeSystem {
             _ => {}
         }
         Ok(())
+    }
+}
+
+/// `Σ Kᵀ Γ⁻¹ K` over rows on one pair of bodies.
+struct PairBlocks {
+    pair: [u32; 2],
+    own: [Block<6>; 2],
+    /// The second body's rows, the first one's columns.
+    across: Block<6>,
+}
+
+impl Default for PairBlocks {
+    fn default() -> Self {
+        PairBlocks { pair: [NONE; 2], own: [Block::zeros(); 2], across: Block::zeros() }
+    }
+}
+
+impl PairBlocks {
+    #[inline]
+    fn add(&mut self, row: &Row, weight: f64) {
+        let (first, second) = row.k.split_at(6);
+        for d in 0..6 {
+            let scaled = [weight * first[d], weight * second[d]];
+            for c in 0..6 {
+                self.own[0][(c, d)] += first[c] * scaled[0];
+                self.across[(c, d)] += second[c] * scaled[0];
+                self.own[1][(c, d)] += second[c] * scaled[1];
+            }
+        }
+    }
+
+    /// The world, which is the body after the last, has no block.
+    fn add_to(&self, matrix: &mut BlockCholesky<6>, bodies: usize) {
+        let [p, q] = self.pair.map(|k| k as usize);
+        if p < bodies {
+            matrix.add(p, p, &self.own[0]);
+        }
+        if q < bodies {
+            matrix.add(q, q, &self.own[1]);
+        }
+        if p < bodies && q < bodies {
+            matrix.add(q, p, &self.across);
+        }
     }
 }
 

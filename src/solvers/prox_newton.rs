@@ -78,7 +78,7 @@ impl Solver for ProxNewton {
             Err(Failure::OutOfTime(_)) => return Ok(Progress::OutOfTime),
             Err(Failure::NotPositive(_)) => return Ok(Progress::Stalled),
         }
-        self.prox.candidate(problem)?;
+        self.prox.candidate(problem, state)?;
         let infeasible = self.prox.infeasible();
         self.prox.publish(problem, state, infeasible);
         if infeasible == 0 {

@@ -37,8 +37,11 @@ pub struct Proximal {
     pub hi: Vec<f64>,
     /// ε D.
     pub shift: Vec<f64>,
-    /// sqrt(a_ii).
+    /// sqrt(a_ii), and its reciprocal.
     root: Vec<f64>,
+    inverse_root: Vec<f64>,
+    /// Largest `|b_i| / sqrt(a_ii)`.
+    load: f64,
     free: Vec<f64>,
     /// Candidate impulses and their velocities.
     pub x: Vec<f64>,
@@ -69,9 +72,12 @@ impl Proximal {
         self.system.prepare(problem)?;
         self.lo.copy_from_slice(&state.lo);
         self.hi.copy_from_slice(&state.hi);
+        self.load = 0.0;
         for i in 0..n {
             let a = problem.diagonal()[i];
             self.root[i] = a.sqrt();
+            self.inverse_root[i] = 1.0 / self.root[i];
+            self.load = self.load.max((problem.b()[i] * self.inverse_root[i]).abs());
             let aim = state.x[i] - state.w[i] / a;
             self.sets[i] = if aim <= self.lo[i] {
                 Set::Lower
@@ -87,9 +93,9 @@ impl Proximal {
     }
 
     /// Every buffer with one number per row.
-    fn rows(&mut self) -> [&mut Vec<f64>; 8] {
-        let Proximal { centre, lo, hi, shift, root, free, x, w, .. } = self;
-        [centre, lo, hi, shift, root, free, x, w]
+    fn rows(&mut self) -> [&mut Vec<f64>; 9] {
+        let Proximal { centre, lo, hi, shift, root, inverse_root, free, x, w, .. } = self;
+        [centre, lo, hi, shift, root, inverse_root, free, x, w]
     }
 
     /// Factor the free rows' system, with a larger ε where noise makes the matrix indefinite. A matrix that is not
@@ -110,7 +116,7 @@ impl Proximal {
 
     /// Solve for the free rows and find w = A x + b. Newton's correction is repeated while it gains digits: small ε
     /// costs some on the body side.
-    pub fn candidate(&mut self, problem: &Problem) -> Result<()> {
+    pub fn candidate(&mut self, problem: &Problem, state: &State) -> Result<()> {
         for i in 0..self.x.len() {
             self.x[i] = match self.sets[i] {
                 Set::Lower => self.lo[i],
@@ -120,8 +126,13 @@ impl Proximal {
         }
         let mut last = f64::INFINITY;
         loop {
-            problem.multiply(&self.x, &mut self.w, &mut self.scratch)?;
-            let residual = self.residual(problem);
+            // From the start, most often, nothing has moved yet.
+            if state.w_is_exact && state.x == self.x {
+                self.w.copy_from_slice(&state.w);
+            } else {
+                problem.multiply(&self.x, &mut self.w, &mut self.scratch)?;
+            }
+            let residual = self.residual();
             if residual <= 0.1 * self.tolerance || residual >= 0.1 * last {
                 return Ok(());
             }
@@ -151,12 +162,12 @@ impl Proximal {
     }
 
     /// Largest residual of a free row in √J, where rows of all units compare; sets the tolerance to go with it.
-    fn residual(&mut self, problem: &Problem) -> f64 {
-        let (mut residual, mut size) = (0.0f64, 0.0f64);
+    fn residual(&mut self) -> f64 {
+        let (mut residual, mut size) = (0.0f64, self.load);
         for i in 0..self.x.len() {
-            size = size.max((self.root[i] * self.x[i]).abs()).max((problem.b()[i] / self.root[i]).abs());
+            size = size.max((self.root[i] * self.x[i]).abs());
             if self.sets[i] == Set::Free {
-                residual = residual.max(self.regularised(i).abs() / self.root[i]);
+                residual = residual.max(self.regularised(i).abs() * self.inverse_root[i]);
             }
         }
         self.tolerance = ROUND_OFF * size;
