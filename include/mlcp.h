@@ -104,6 +104,8 @@ typedef enum {
     MLCP_REASON_SMALL = 10,
     // The problem falls into islands, and each is solved by auto's plan for it alone.
     MLCP_REASON_ISLANDS = 11,
+    // Time is limited and the problem falls into islands: sweeps over those of the largest energy error.
+    MLCP_REASON_WORST_ISLANDS = 12,
 } mlcp_reason;
 
 // The solvers. Numbers are part of the ABI.
@@ -703,7 +705,8 @@ typedef struct {
     double penalized;
     // Duality gap in joules; +inf where a row without a bound on that side moves.
     double duality_gap;
-    // Islands, solved apart from each other. 0: not looked for, as with few rows or another solver than auto.
+    // Islands, solved apart from each other. 0: not looked for, as with few rows, hardly any
+    // time, or another solver than auto.
     int32_t islands;
 } mlcp_report;
 
