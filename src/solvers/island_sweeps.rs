@@ -245,10 +245,11 @@ impl Solver for OverIslands<'_> {
         Ok(())
     }
 
-    /// As many visits as the problem has rows.
+    /// As many visits as the problem has rows, or up to twice as many.
     fn step(&mut self, problem: &Problem, state: &mut State, budget: &Budget) -> Result<Progress> {
         let OverIslands { sweeps, islands } = self;
-        let (mut visits, mut look) = (0, LOOK);
+        // The first pass is as long as a sweep over all rows: too much is gained by it.
+        let (mut visits, mut look) = (0, if sweeps.passes == 0 { problem.len() } else { LOOK });
         (state.set_changes, state.w_is_exact) = (0, false);
         'pass: while visits < problem.len() {
             sweeps.choose(islands);
@@ -266,8 +267,7 @@ impl Solver for OverIslands<'_> {
                     }
                     sweeps.sweep(problem, state, islands, k);
                     visits += islands.rows(k).len();
-                    // The first pass goes to the end, as a sweep over all rows would: too much is gained by it.
-                    if visits >= look && sweeps.passes > 0 {
+                    if visits >= look {
                         look = visits + LOOK;
                         if budget.spent() {
                             break 'pass;

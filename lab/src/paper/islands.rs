@@ -115,6 +115,15 @@ fn timed(problem: &Problem, threads: usize, repeats: usize) -> mlcp::Result<(f64
     Ok((least, engine.x().iter().map(|x| x.to_bits()).collect()))
 }
 
+/// A ratio in few digits.
+fn times(ratio: f64) -> String {
+    if ratio < 100.0 {
+        format!("{ratio:.2}")
+    } else {
+        format!("{ratio:.0e}")
+    }
+}
+
 /// Run it.
 pub fn run(context: &Context) -> Result<Section, String> {
     let say = |e: mlcp::Error| e.to_string();
@@ -158,7 +167,7 @@ pub fn run(context: &Context) -> Result<Section, String> {
                 format!(
                     "{name} leave, of what auto leaves: {}",
                     (0..BUDGETS.len())
-                        .map(|k| format!("{:.2} at {} ms", ratio(k), BUDGETS[k]))
+                        .map(|k| format!("{} at {} ms", times(ratio(k)), BUDGETS[k]))
                         .collect::<Vec<_>>()
                         .join(", ")
                 ),
