@@ -240,7 +240,7 @@ fn scattered_islands_are_swept_like_ranges() {
     islands.find(&scene.fill(Form::Jacobian, None)).unwrap();
     let longest = (0..islands.len()).map(|k| islands.rows(k).len()).max().unwrap();
     let order: Vec<usize> = (0..longest)
-        .flat_map(|p| (0..islands.len()).filter_map(move |k| Some((k, p))))
+        .flat_map(|p| (0..islands.len()).map(move |k| (k, p)))
         .filter_map(|(k, p)| islands.rows(k).get(p).map(|&i| i as usize))
         .collect();
     let mut place = vec![0; order.len()];
