@@ -163,6 +163,7 @@ impl Work {
             match progress {
                 Progress::Stalled => return Ok(Outcome::Stalled),
                 Progress::Ray => return Ok(Outcome::Ray),
+                Progress::GivesWay => return Ok(Outcome::IterationLimit),
                 Progress::OutOfTime => return Ok(Outcome::TimeLimit),
                 Progress::Continue if stalled => return Ok(Outcome::Stalled),
                 Progress::Continue if run.iteration >= most => return Ok(Outcome::IterationLimit),
