@@ -13,9 +13,11 @@
 //! what it executes.
 
 use super::sweep::Swept;
+use super::wave::{self, Wave};
 use crate::error::{refill, Result};
-use crate::linalg::{at_least, at_most};
+use crate::linalg::{at_least, at_most, fetch};
 use crate::problem::{Jacobian, Problem, Row};
+use std::ops::Range;
 
 /// Rows that a visit looks ahead.
 const AHEAD: usize = 2;
@@ -38,7 +40,7 @@ pub(super) fn find_couplings(jacobian: &Jacobian, couplings: &mut Vec<[f64; AHEA
     Ok(())
 }
 
-/// A sweep about to run.
+/// Sweeps about to run.
 pub(super) struct RowSweep<'a> {
     pub problem: &'a Problem,
     pub jacobian: &'a Jacobian,
@@ -52,22 +54,60 @@ pub(super) struct RowSweep<'a> {
 impl RowSweep<'_> {
     /// Visit all rows, `BACK`wards or as they are listed.
     #[inline]
-    pub fn run<const BACK: bool>(self, bounds: impl Fn(usize, &[f64]) -> (f64, f64)) -> Swept {
+    pub fn run<const BACK: bool>(mut self, bounds: impl Fn(usize, &[f64]) -> (f64, f64)) -> Swept {
+        let n = self.x.len();
+        let count = wave::chunks(n);
+        let mut swept = Swept::default();
+        for k in 0..count {
+            let chunk = if BACK { count - 1 - k } else { k };
+            self.visit::<BACK, false>(wave::rows_of(chunk, n), &bounds, &mut swept, &mut Fetch::default());
+        }
+        swept.close()
+    }
+
+    /// So many sweeps as they are listed, in one pass over memory; `swept` is what each did.
+    #[inline]
+    pub fn pass(mut self, wave: &Wave, swept: &mut [Swept], bounds: impl Fn(usize, &[f64]) -> (f64, f64)) {
+        let n = self.x.len();
+        let mut fetch = Fetch { pace: swept.len(), ..Fetch::default() };
+        swept.fill(Swept::default());
+        wave.run(swept.len(), |sweep, chunk| {
+            if sweep == 0 {
+                fetch.rows = wave::rows_of(chunk + 1, n);
+            }
+            self.visit::<false, true>(wave::rows_of(chunk, n), &bounds, &mut swept[sweep], &mut fetch);
+        });
+        for swept in swept {
+            *swept = swept.close();
+        }
+    }
+
+    /// Visit some rows, and meanwhile `FETCH` others. Behind the last one all changes are in y.
+    #[inline(always)]
+    fn visit<const BACK: bool, const FETCH: bool>(
+        &mut self,
+        range: Range<usize>,
+        bounds: impl Fn(usize, &[f64]) -> (f64, f64),
+        swept: &mut Swept,
+        fetch: &mut Fetch,
+    ) {
         let RowSweep { problem, jacobian, relaxation, couplings, y, x } = self;
         let rows = jacobian.rows();
         let n = rows.len();
         let (x, b, a) = (&mut x[..n], &problem.b()[..n], &problem.diagonal()[..n]);
         let (compliance, couplings) = (&jacobian.compliance()[..n], &couplings[..couplings_len(n)]);
-        let mut swept = Swept::default();
         // The two rows visited last, whose changes are not in y yet: the later first.
-        let mut behind: [(&Row, f64); AHEAD] = match rows.first() {
-            Some(row) => [(row, 0.0); AHEAD],
-            None => return swept,
-        };
-        for k in 0..n {
-            let i = if BACK { n - 1 - k } else { k };
+        let mut behind: [(&Row, f64); AHEAD] = [(&rows[range.start], 0.0); AHEAD];
+        // At most n, and the compiler sees it.
+        let (first, end) = (range.start, range.end.min(n));
+        let mut sum = *swept;
+        for k in first..end {
+            if FETCH {
+                fetch.next(problem, jacobian, couplings, x);
+            }
+            let i = if BACK { end - 1 - (k - first) } else { k };
             let [near, far] = if BACK { [couplings[i + 1][0], couplings[i + 2][1]] } else { couplings[i] };
-            let (row, old, step) = (&rows[i], x[i], relaxation / a[i]);
+            let (row, old, step) = (&rows[i], x[i], *relaxation / a[i]);
             let (lo, hi) = bounds(i, x);
             let own = old - step * (compliance[i] * old + b[i]);
             // In the order in which they come to be known: the last change comes in last.
@@ -81,12 +121,48 @@ impl RowSweep<'_> {
             }
             behind[1].0.add(behind[1].1, y);
             behind = [(row, delta), behind[0]];
-            swept.add(a[i], old, x[i], (lo, hi));
+            sum.add(a[i], old, x[i], (lo, hi));
         }
         for (row, delta) in behind.into_iter().rev() {
             row.add(delta, y);
         }
-        swept.close()
+        *swept = sum;
+    }
+}
+
+/// Rows that come from memory while others are visited, so that neither waits for the other: one for every `pace` visits.
+#[derive(Default)]
+struct Fetch {
+    rows: Range<usize>,
+    pace: usize,
+    pause: usize,
+}
+
+impl Fetch {
+    /// A visit takes place.
+    #[inline(always)]
+    fn next(&mut self, problem: &Problem, jacobian: &Jacobian, couplings: &[[f64; AHEAD]], x: &[f64]) {
+        self.pause += 1;
+        if self.pause < self.pace {
+            return;
+        }
+        self.pause = 0;
+        let Some(i) = self.rows.next() else { return };
+        // A row is about two cache lines long. Eight doubles or four couplings share one: each row fetches one of them.
+        let row = &jacobian.rows()[i];
+        fetch(&row.k[0]);
+        fetch(&row.k[8]);
+        match i % 8 {
+            0 => fetch(&x[i]),
+            1 => fetch(&problem.b()[i]),
+            2 => fetch(&problem.diagonal()[i]),
+            3 => {
+                fetch(&jacobian.compliance()[i]);
+                fetch(&couplings[i]);
+            }
+            7 => fetch(&couplings[i]),
+            _ => problem.friction_bounds().fetch(i),
+        }
     }
 }
 
