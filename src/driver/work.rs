@@ -7,7 +7,7 @@ use crate::monitor::{Iteration, Monitor, Outcome};
 use crate::plan::{Reason, Stage};
 use crate::problem::Problem;
 use crate::settings::{Settings, SolverKind};
-use crate::solvers::{damped, Progress, Solver, State};
+use crate::solvers::{damped, Progress, Solver, State, TOGETHER};
 use crate::Budget;
 
 /// Friction bounds move on when the error under the old ones is below this share of the tolerance.
@@ -60,6 +60,7 @@ impl Work {
             reserve(v, problem.len())?;
         }
         reserve(&mut self.scratch, 6 * (problem.bodies() + 1))?;
+        reserve(&mut self.state.earlier, TOGETHER)?;
         self.monitor.reserve(problem.len())
     }
 
@@ -74,6 +75,7 @@ impl Work {
         for v in self.rows() {
             refill(v, problem.len(), 0.0)?;
         }
+        reserve(&mut self.state.earlier, TOGETHER)?;
         self.monitor.start(problem.len(), judge, settings)?;
         self.state.change = 0.0;
         self.state.set_changes = 0;

@@ -41,6 +41,9 @@ use crate::problem::Problem;
 use crate::settings::{Settings, SolverKind};
 use crate::Budget;
 
+/// Most steps that a solver takes together.
+pub const TOGETHER: usize = wave::SWEEPS;
+
 /// The iterate, shared between a solver and the driver.
 #[derive(Debug, Default)]
 pub struct State {
@@ -61,7 +64,7 @@ pub struct State {
     pub set_changes: usize,
     /// How many steps the next one may be at once, because nobody looks in between: [`Solver::together`] at most.
     pub at_once: usize,
-    /// Energy and set changes of those steps, but for the last one.
+    /// Energy and set changes of those steps, but for the last one. The driver has taken memory for [`TOGETHER`].
     pub earlier: Vec<(f64, usize)>,
 }
 

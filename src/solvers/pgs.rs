@@ -12,8 +12,8 @@
 //! and long chains need a number of sweeps that grows with the condition number.
 
 use super::sweep::{Sweeper, Swept, ROUND_OFF};
-use super::{require_positive_diagonal, wave, Progress, Solver, State};
-use crate::error::{reserve, Result};
+use super::{require_positive_diagonal, Progress, Solver, State, TOGETHER};
+use crate::error::Result;
 use crate::problem::Problem;
 use crate::settings::{Settings, SolverKind};
 use crate::Budget;
@@ -37,7 +37,6 @@ impl Solver for Pgs {
     }
 
     fn start(&mut self, problem: &Problem, state: &mut State, settings: &Settings) -> Result<()> {
-        reserve(&mut state.earlier, wave::SWEEPS)?;
         self.sweeper.start(problem, &state.x, settings.relaxation)
     }
 
@@ -47,8 +46,8 @@ impl Solver for Pgs {
 
     fn step(&mut self, problem: &Problem, state: &mut State, _: &Budget) -> Result<Progress> {
         let bounds = problem.friction_bounds();
-        let mut swept = [Swept::default(); wave::SWEEPS];
-        let swept = &mut swept[..state.at_once.clamp(1, wave::SWEEPS)];
+        let mut swept = [Swept::default(); TOGETHER];
+        let swept = &mut swept[..state.at_once.clamp(1, TOGETHER)];
         self.sweeper.sweeps(problem, &mut state.x, swept, |i, x| bounds.at(i, x));
         let (last, earlier) = swept.split_last().map_or((Swept::default(), &[][..]), |(last, rest)| (*last, rest));
         state.earlier.extend(earlier.iter().map(|s| (s.change, s.set_changes)));
