@@ -40,6 +40,8 @@ fn problems() -> Vec<RowProblem> {
         }
         all.push(p);
     }
+    // More rows than a kernel cuts into one piece.
+    all.push(RowProblem::boxes(30, 60, 6, 0.5));
     all
 }
 

@@ -37,12 +37,6 @@ static double sum(const std::vector<double> &v)
     return std::accumulate(s, s + 16, 0.0);
 }
 
-static int32_t tick(const mlcp_iteration *, void *clock)
-{
-    static_cast<Clock *>(clock)->tick();
-    return 0;
-}
-
 struct Rows {
     std::vector<double> inverse_mass, jacobian, velocities, forces, lo, hi, mu;
     std::vector<int32_t> bodies, findex;
@@ -104,27 +98,29 @@ int main(int argc, char **argv)
     settings.energy_tolerance = settings.relative_tolerance = 0.0;
     settings.history_capacity = 0;
     check(mlcp_solver_create(&settings, &solver));
-    /* Seconds per iteration, the best `count` of them; the first solve is not counted. */
-    const auto timed = [&](int sweeps, int interval, int count) {
-        Clock clock;
-        settings.max_iterations = sweeps;
+    /* Seconds per iteration: a solve with `few + many` of them less one with `few`, the least of several runs each. */
+    const auto timed = [&](int few, int many, int interval) {
+        Clock less, more;
         settings.check_interval = interval;
-        check(mlcp_solver_set_settings(solver, &settings));
-        check(mlcp_solver_set_callback(solver, tick, &clock));
-        const auto solve = [&] {
+        const auto solve = [&](int sweeps, Clock &clock) {
             mlcp_report report;
+            settings.max_iterations = sweeps;
+            check(mlcp_solver_set_settings(solver, &settings));
             check(mlcp_report_init(&report, sizeof report));
+            clock.tick();
             check(mlcp_solver_solve(solver, problem, NULL, 0, x.data(), n, &report));
+            clock.tick();
+            clock.close(1);
             if (report.iterations != sweeps) {
                 fprintf(stderr, "libmlcp: stopped after %d of %d sweeps\n", (int)report.iterations, sweeps);
                 exit(1);
             }
-            clock.close(count);
         };
-        solve();
-        clock.best = HUGE_VAL;
-        repeat(solve);
-        return clock.best;
+        repeat([&] {
+            solve(few, less);
+            solve(few + many, more);
+        });
+        return (more.best - less.best) / many;
     };
     std::vector<double> bytes((size_t)((ROW_BYTES * (double)n + BODY_BYTES * (double)nb) / 8.0), 1.0);
     volatile double keep = 0.0;
@@ -141,9 +137,9 @@ int main(int argc, char **argv)
         });
     };
     read();
-    const double sweep = timed(4 + 2 * few, 1 << 30, few);
+    const double sweep = timed(8, 32 * ((few + 31) / 32), 1 << 30);
     read();
-    const double iteration = timed(96, 0, 32);
+    const double iteration = timed(32, 64, 0);
     const double memory = in_use() - before - 8.0 * (double)bytes.size();
     repeat([&] {
         filling.tick();

@@ -7,7 +7,7 @@ use crate::monitor::{Iteration, Monitor, Outcome};
 use crate::plan::{Reason, Stage};
 use crate::problem::Problem;
 use crate::settings::{Settings, SolverKind};
-use crate::solvers::{damped, Progress, Solver, State};
+use crate::solvers::{damped, Progress, Solver, State, TOGETHER};
 use crate::Budget;
 
 /// Friction bounds move on when the error under the old ones is below this share of the tolerance.
@@ -33,6 +33,20 @@ pub(super) struct Run<'a> {
     pub friction_updates: usize,
 }
 
+impl Run<'_> {
+    /// How many of `steps` a solver may take at once, which has done so many since the second `begin`: one if somebody
+    /// watches, and no more than surely fit into a limited time.
+    fn at_once(&self, steps: usize, done: usize, begin: f64) -> usize {
+        if steps <= 1 || self.observer.is_some() {
+            return 1;
+        }
+        let Some(left) = self.budget.remaining() else { return steps };
+        let each = (self.budget.seconds() - begin) / done as f64;
+        // Nothing is known before the first step: that is NaN or infinite.
+        ((0.5 * left / each) as usize).clamp(1, steps)
+    }
+}
+
 /// The iterate, the bounds where it was last measured, and the monitor.
 #[derive(Default)]
 pub(super) struct Work {
@@ -49,6 +63,7 @@ impl Work {
             reserve(v, problem.len())?;
         }
         reserve(&mut self.scratch, 6 * (problem.bodies() + 1))?;
+        reserve(&mut self.state.earlier, TOGETHER)?;
         self.monitor.reserve(problem.len())
     }
 
@@ -64,6 +79,7 @@ impl Work {
             refill(v, problem.len(), 0.0)?;
         }
         reserve(&mut self.scratch, 6 * (problem.bodies() + 1))?;
+        reserve(&mut self.state.earlier, TOGETHER)?;
         self.monitor.start(problem.len(), judge, settings)?;
         self.state.change = 0.0;
         self.state.set_changes = 0;
@@ -127,6 +143,8 @@ impl Work {
         problem.bounds_at(&self.state.x, &mut self.state.lo, &mut self.state.hi);
         let before = run.iteration;
         let mut error = self.monitor.energy();
+        let together = solver.together(problem);
+        let begin = if together > 1 { run.budget.seconds() } else { 0.0 };
         let mut begun = false;
         loop {
             if run.budget.spent() {
@@ -136,10 +154,18 @@ impl Work {
                 solver.start(problem, &mut self.state, settings)?;
                 begun = true;
             }
+            let until = [interval, together].into_iter().fold(most, |m, k| m.min((run.iteration / k + 1) * k));
+            self.state.at_once = run.at_once(until.saturating_sub(run.iteration), run.iteration - before, begin);
             let mut progress = solver.step(problem, &mut self.state, &run.budget)?;
+            self.record_earlier(run);
             run.iteration += usize::from(progress != Progress::OutOfTime);
-            // A sweep that changed less than the tolerance may have arrived: look before the interval is over.
-            let arrived = self.state.change <= run.tolerance;
+            // A sweep that changed less than the tolerance may have arrived: look before the interval is over. Where
+            // several are taken together, do so after the last of them, even if they are taken one by one.
+            let looks = run.iteration >= until;
+            if progress == Progress::Stalled && !looks {
+                progress = Progress::Continue;
+            }
+            let arrived = looks && self.state.change <= run.tolerance;
             let due = run.iteration.is_multiple_of(interval) || run.iteration == most;
             let mut measured = due || arrived || progress != Progress::Continue;
             // Out of time before the interval is over: this iterate is the last, so measure it.
@@ -205,15 +231,8 @@ impl Work {
         // Between measurements a look at the clock may cost as much as a small sweep.
         let timed = measured || settings.time_limit > 0.0 || run.observer.is_some();
         let seconds = if timed { run.budget.seconds() } else { self.monitor.seconds() };
-        let record = self.monitor.record(Iteration {
-            iteration: run.iteration,
-            solver: run.solver,
-            measured,
-            change: self.state.change,
-            set_changes: self.state.set_changes,
-            seconds,
-            ..Iteration::default()
-        });
+        let (change, set_changes) = (self.state.change, self.state.set_changes);
+        let record = self.record(run, Iteration { measured, change, set_changes, seconds, ..Iteration::default() });
         if let Some(observer) = &mut run.observer {
             if observer(&Observation { record, x: &self.state.x, w: &self.state.w }) {
                 if !measured {
@@ -223,6 +242,21 @@ impl Work {
             }
         }
         Ok((measured && self.monitor.energy() <= run.tolerance).then_some(Outcome::Converged))
+    }
+
+    fn record(&mut self, run: &Run<'_>, record: Iteration) -> Iteration {
+        self.monitor.record(Iteration { iteration: run.iteration, solver: run.solver, ..record })
+    }
+
+    /// Close the iterations that were done at once with the last one, which nobody saw.
+    fn record_earlier(&mut self, run: &mut Run<'_>) {
+        let seconds = self.monitor.seconds();
+        for k in 0..self.state.earlier.len() {
+            let (change, set_changes) = self.state.earlier[k];
+            run.iteration += 1;
+            self.record(run, Iteration { change, set_changes, seconds, ..Iteration::default() });
+        }
+        self.state.earlier.clear();
     }
 
     /// Give the solver the friction bounds at the current x. False if it had them already.

@@ -73,6 +73,12 @@ pub fn at_most(v: f64, most: f64) -> f64 {
     ops::smaller(v, most)
 }
 
+/// Ask for the cache line at `place`, which will be read later. Changes nothing, waits for nothing.
+#[inline(always)]
+pub fn fetch<T>(place: &T) {
+    ops::fetch(std::ptr::from_ref(place).cast());
+}
+
 // SAFETY, for all of them: x86-64 always has SSE2; loads and stores need no alignment, and their references are valid.
 #[cfg(target_arch = "x86_64")]
 mod sse2 {
@@ -111,6 +117,10 @@ mod sse2 {
     #[inline(always)]
     pub fn smaller(p: f64, q: f64) -> f64 {
         unsafe { _mm_cvtsd_f64(_mm_min_sd(_mm_set_sd(p), _mm_set_sd(q))) }
+    }
+    #[inline(always)]
+    pub fn fetch(place: *const i8) {
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(place) }
     }
 }
 
@@ -160,6 +170,8 @@ mod plain {
             q
         }
     }
+    #[inline(always)]
+    pub fn fetch(_: *const i8) {}
 }
 #[cfg(not(target_arch = "x86_64"))]
 use plain as ops;

@@ -20,7 +20,7 @@ pub use block_cholesky::{Block, BlockCholesky};
 pub use dense_cholesky::DenseCholesky;
 pub use dense_lu::DenseLu;
 pub use growing_cholesky::GrowingCholesky;
-pub use lanes::{at_least, at_most, Two};
+pub use lanes::{at_least, at_most, fetch, Two};
 pub use panel_cholesky::PanelCholesky;
 pub use row_cholesky::RowCholesky;
 pub use row_qr::{BlockRow, RowQr, BLOCK};

@@ -6,7 +6,7 @@
 //! Enzenhoefer et al. 2019.
 
 use crate::error::{refill, reserve, Error, Result, Status};
-use crate::linalg::{at_least, at_most};
+use crate::linalg::{at_least, at_most, fetch};
 
 /// How friction bounds depend on normal impulses. Numbers are part of the ABI.
 #[repr(C)]
@@ -232,6 +232,18 @@ impl FrictionBounds<'_> {
                 (at_least(lo, -half), at_most(hi, half))
             }
             _ => (lo, hi),
+        }
+    }
+}
+
+impl FrictionBounds<'_> {
+    /// Fetch a part of what [`FrictionBounds::at`] reads of row `i` and its neighbours; those that follow fetch the others.
+    #[inline(always)]
+    pub fn fetch(&self, i: usize) {
+        match i % 4 {
+            0 => [self.lo, self.hi].iter().for_each(|v| fetch(&v[i])),
+            1 => self.width.get(i).map_or((), fetch),
+            _ => self.normal.get(i).map_or((), fetch),
         }
     }
 }

@@ -35,6 +35,7 @@ mod scaled;
 mod spg;
 mod sweep;
 mod symmetric_pgs;
+mod wave;
 
 pub use island_sweeps::{cost_of_pivots, IslandSweeps};
 
@@ -42,6 +43,9 @@ use crate::error::{Error, Result, Status};
 use crate::problem::Problem;
 use crate::settings::{Settings, SolverKind};
 use crate::Budget;
+
+/// Most steps that a solver takes together.
+pub const TOGETHER: usize = wave::SWEEPS;
 
 /// The iterate, shared between a solver and the driver.
 #[derive(Debug, Default)]
@@ -61,6 +65,10 @@ pub struct State {
     pub change: f64,
     /// Rows that changed between lower bound, free and upper bound in the last step.
     pub set_changes: usize,
+    /// How many steps the next one may be at once, because nobody looks in between: [`Solver::together`] at most.
+    pub at_once: usize,
+    /// Energy and set changes of those steps, but for the last one. The driver has taken memory for [`TOGETHER`].
+    pub earlier: Vec<(f64, usize)>,
 }
 
 /// What a step says about the next one.
@@ -102,7 +110,13 @@ pub trait Solver: Send {
     /// is good enough.
     fn start(&mut self, problem: &Problem, state: &mut State, settings: &Settings) -> Result<()>;
 
-    /// Move the iterate once.
+    /// How many steps cost less together. The driver asks only after each so many whether the solver has arrived, whether
+    /// it lets it take them at once or not.
+    fn together(&self, _: &Problem) -> usize {
+        1
+    }
+
+    /// Move the iterate once; or several times, if the driver allows it and that is cheaper.
     fn step(&mut self, problem: &Problem, state: &mut State, budget: &Budget) -> Result<Progress>;
 }
 

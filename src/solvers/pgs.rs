@@ -6,12 +6,13 @@
 //! Reference: Cryer 1971; Erleben 2007 for contact. Coupled friction bounds are evaluated at the current normal impulse
 //! in every row visit.
 //!
-//! Cost per sweep (`sweep.rs`): the nonzeros of A; with Jacobian rows 48 flops a row.
+//! Cost per sweep (`sweep.rs`): the nonzeros of A; with Jacobian rows 48 flops a row, and where there are many of them one
+//! pass over memory for several sweeps (`wave.rs`).
 //! It wins when a rough answer will do, many contacts share few bodies and n is large. It fails slowly: high mass ratios
 //! and long chains need a number of sweeps that grows with the condition number.
 
-use super::sweep::{Order, Sweeper, ROUND_OFF};
-use super::{require_positive_diagonal, Progress, Solver, State};
+use super::sweep::{Sweeper, Swept, ROUND_OFF};
+use super::{require_positive_diagonal, Progress, Solver, State, TOGETHER};
 use crate::error::Result;
 use crate::problem::Problem;
 use crate::settings::{Settings, SolverKind};
@@ -39,12 +40,20 @@ impl Solver for Pgs {
         self.sweeper.start(problem, &state.x, settings.relaxation)
     }
 
+    fn together(&self, problem: &Problem) -> usize {
+        Sweeper::together(problem)
+    }
+
     fn step(&mut self, problem: &Problem, state: &mut State, _: &Budget) -> Result<Progress> {
         let bounds = problem.friction_bounds();
-        let swept = self.sweeper.sweep(problem, &mut state.x, Order::Forth, |i, x| bounds.at(i, x));
+        let mut swept = [Swept::default(); TOGETHER];
+        let swept = &mut swept[..state.at_once.clamp(1, TOGETHER)];
+        self.sweeper.sweeps(problem, &mut state.x, swept, |i, x| bounds.at(i, x));
+        let (last, earlier) = swept.split_last().map_or((Swept::default(), &[][..]), |(last, rest)| (*last, rest));
+        state.earlier.extend(earlier.iter().map(|s| (s.change, s.set_changes)));
         state.w_is_exact = false;
-        state.change = swept.change;
-        state.set_changes = swept.set_changes;
-        Ok(if swept.change <= ROUND_OFF * swept.energy { Progress::Stalled } else { Progress::Continue })
+        state.change = last.change;
+        state.set_changes = last.set_changes;
+        Ok(if last.change <= ROUND_OFF * last.energy { Progress::Stalled } else { Progress::Continue })
     }
 }

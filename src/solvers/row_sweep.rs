@@ -13,8 +13,9 @@
 //! what it executes.
 
 use super::sweep::Swept;
+use super::wave::{self, Wave};
 use crate::error::{refill, Result};
-use crate::linalg::{at_least, at_most};
+use crate::linalg::{at_least, at_most, fetch};
 use crate::problem::{Jacobian, Problem, Row};
 use std::ops::Range;
 
@@ -55,7 +56,7 @@ pub(super) fn as_range(list: &[u32]) -> Option<Range<usize>> {
     (last - first + 1 == list.len()).then_some(first..last + 1)
 }
 
-/// A sweep about to run.
+/// Sweeps about to run.
 pub(super) struct RowSweep<'a> {
     pub problem: &'a Problem,
     pub jacobian: &'a Jacobian,
@@ -69,46 +70,77 @@ pub(super) struct RowSweep<'a> {
 impl RowSweep<'_> {
     /// Visit all rows, `BACK`wards or as they are listed.
     #[inline]
-    pub fn run<const BACK: bool>(self, bounds: impl Fn(usize, &[f64]) -> (f64, f64)) -> Swept {
-        let n = self.jacobian.rows().len();
-        let couplings = &self.couplings[..couplings_len(n)];
-        let visits = (0..n).map(|k| {
-            let i = if BACK { n - 1 - k } else { k };
-            (i, if BACK { [couplings[i + 1][0], couplings[i + 2][1]] } else { couplings[i] })
+    pub fn run<const BACK: bool>(mut self, bounds: impl Fn(usize, &[f64]) -> (f64, f64)) -> Swept {
+        let n = self.x.len();
+        let count = wave::chunks(n);
+        let mut swept = Swept::default();
+        for k in 0..count {
+            let rows = wave::rows_of(if BACK { count - 1 - k } else { k }, n);
+            self.visit::<false>(along::<BACK>(rows, self.couplings), &bounds, &mut swept, &mut Fetch::default());
+        }
+        swept.close()
+    }
+
+    /// So many sweeps as they are listed, in one pass over memory; `swept` is what each did.
+    #[inline]
+    pub fn pass(mut self, wave: &Wave, swept: &mut [Swept], bounds: impl Fn(usize, &[f64]) -> (f64, f64)) {
+        let n = self.x.len();
+        let mut fetch = Fetch { pace: swept.len(), ..Fetch::default() };
+        swept.fill(Swept::default());
+        wave.run(swept.len(), |sweep, chunk| {
+            if sweep == 0 {
+                fetch.rows = wave::rows_of(chunk + 1, n);
+            }
+            let rows = wave::rows_of(chunk, n);
+            self.visit::<true>(along::<false>(rows, self.couplings), &bounds, &mut swept[sweep], &mut fetch);
         });
-        self.visit(visits, bounds)
+        for swept in swept {
+            *swept = swept.close();
+        }
     }
 
     /// Visit the rows of a rising list that has everything they are coupled to, with the couplings found along it.
     #[inline(never)]
-    pub fn run_along(self, list: &[u32], bounds: impl Fn(usize, &[f64]) -> (f64, f64)) -> Swept {
+    pub fn run_along(mut self, list: &[u32], bounds: impl Fn(usize, &[f64]) -> (f64, f64)) -> Swept {
         let (couplings, n) = (self.couplings.iter().copied(), self.jacobian.rows().len());
+        let (mut swept, mut fetch) = (Swept::default(), Fetch::default());
         match as_range(list) {
-            Some(rows) => self.visit((rows.start..rows.end.min(n)).zip(couplings), bounds),
-            None => self.visit(list.iter().map(|&i| i as usize).zip(couplings), bounds),
+            Some(rows) => {
+                self.visit::<false>((rows.start..rows.end.min(n)).zip(couplings), bounds, &mut swept, &mut fetch)
+            }
+            None => {
+                self.visit::<false>(list.iter().map(|&i| i as usize).zip(couplings), bounds, &mut swept, &mut fetch)
+            }
         }
+        swept.close()
     }
 
-    /// Visit rows, given with what each owes to the two before it.
+    /// Visit rows, given with what each owes to the two before it, and meanwhile `FETCH` others. Behind the last one all
+    /// changes are in y.
     #[inline(always)]
-    fn visit(
-        self,
+    fn visit<const FETCH: bool>(
+        &mut self,
         visits: impl Iterator<Item = (usize, [f64; AHEAD])>,
         bounds: impl Fn(usize, &[f64]) -> (f64, f64),
-    ) -> Swept {
-        let RowSweep { problem, jacobian, relaxation, y, x, .. } = self;
+        swept: &mut Swept,
+        fetch: &mut Fetch,
+    ) {
+        let RowSweep { problem, jacobian, relaxation, couplings, y, x } = self;
         let rows = jacobian.rows();
         let n = rows.len();
         let (x, b, a) = (&mut x[..n], &problem.b()[..n], &problem.diagonal()[..n]);
         let compliance = &jacobian.compliance()[..n];
-        let mut swept = Swept::default();
         // The two rows visited last, whose changes are not in y yet: the later first.
         let mut behind: [(&Row, f64); AHEAD] = match rows.first() {
             Some(row) => [(row, 0.0); AHEAD],
-            None => return swept,
+            None => return,
         };
+        let mut sum = *swept;
         for (i, [near, far]) in visits {
-            let (row, old, step) = (&rows[i], x[i], relaxation / a[i]);
+            if FETCH {
+                fetch.next(problem, jacobian, couplings, x);
+            }
+            let (row, old, step) = (&rows[i], x[i], *relaxation / a[i]);
             let (lo, hi) = bounds(i, x);
             let own = old - step * (compliance[i] * old + b[i]);
             // In the order in which they come to be known: the last change comes in last.
@@ -122,12 +154,60 @@ impl RowSweep<'_> {
             }
             behind[1].0.add(behind[1].1, y);
             behind = [(row, delta), behind[0]];
-            swept.add(a[i], old, x[i], (lo, hi));
+            sum.add(a[i], old, x[i], (lo, hi));
         }
         for (row, delta) in behind.into_iter().rev() {
             row.add(delta, y);
         }
-        swept.close()
+        *swept = sum;
+    }
+}
+
+/// Some rows, `BACK`wards or as they are listed, with their couplings.
+#[inline(always)]
+fn along<const BACK: bool>(
+    rows: Range<usize>,
+    couplings: &[[f64; AHEAD]],
+) -> impl Iterator<Item = (usize, [f64; AHEAD])> + '_ {
+    rows.clone().map(move |k| {
+        let i = if BACK { rows.end - 1 - (k - rows.start) } else { k };
+        (i, if BACK { [couplings[i + 1][0], couplings[i + 2][1]] } else { couplings[i] })
+    })
+}
+
+/// Rows that come from memory while others are visited, so that neither waits for the other: one for every `pace` visits.
+#[derive(Default)]
+struct Fetch {
+    rows: Range<usize>,
+    pace: usize,
+    pause: usize,
+}
+
+impl Fetch {
+    /// A visit takes place.
+    #[inline(always)]
+    fn next(&mut self, problem: &Problem, jacobian: &Jacobian, couplings: &[[f64; AHEAD]], x: &[f64]) {
+        self.pause += 1;
+        if self.pause < self.pace {
+            return;
+        }
+        self.pause = 0;
+        let Some(i) = self.rows.next() else { return };
+        // A row is about two cache lines long. Eight doubles or four couplings share one: each row fetches one of them.
+        let row = &jacobian.rows()[i];
+        fetch(&row.k[0]);
+        fetch(&row.k[8]);
+        match i % 8 {
+            0 => fetch(&x[i]),
+            1 => fetch(&problem.b()[i]),
+            2 => fetch(&problem.diagonal()[i]),
+            3 => {
+                fetch(&jacobian.compliance()[i]);
+                fetch(&couplings[i]);
+            }
+            7 => fetch(&couplings[i]),
+            _ => problem.friction_bounds().fetch(i),
+        }
     }
 }
 

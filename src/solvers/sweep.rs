@@ -7,6 +7,7 @@
 //! (`problem/jacobian.rs`) and the whitened velocity `y = Kᵀx`, which is carried along.
 
 use super::row_sweep::{self, RowSweep};
+use super::wave::{self, Wave};
 use crate::error::{refill, reserve, Result};
 use crate::linalg::{at_least, at_most};
 use crate::problem::{Csr, Dense, Jacobian, Operator, Problem};
@@ -48,6 +49,8 @@ pub(super) struct Sweeper {
     relaxation: f64,
     /// Of Jacobian rows: what each owes to the two before it.
     couplings: Vec<[f64; 2]>,
+    /// Of Jacobian rows: how closely sweeps may follow each other.
+    wave: Wave,
     /// Whitened body velocities Kᵀx of a Jacobian problem.
     y: Vec<f64>,
 }
@@ -72,6 +75,7 @@ impl Sweeper {
         if let Operator::Jacobian(jacobian) = problem.operator() {
             reserve(&mut self.couplings, row_sweep::couplings_len(problem.len()))?;
             reserve(&mut self.y, jacobian.whitened_len())?;
+            self.wave.reserve(problem.len(), jacobian.bodies())?;
         }
         Ok(())
     }
@@ -80,6 +84,7 @@ impl Sweeper {
         self.relaxation = relaxation;
         if let Operator::Jacobian(jacobian) = problem.operator() {
             row_sweep::find_couplings(jacobian, &mut self.couplings)?;
+            self.wave.find(problem, jacobian)?;
         }
         self.moved(problem, x)
     }
@@ -88,7 +93,9 @@ impl Sweeper {
     pub fn moved(&mut self, problem: &Problem, x: &[f64]) -> Result<()> {
         if let Operator::Jacobian(jacobian) = problem.operator() {
             refill(&mut self.y, jacobian.whitened_len(), 0.0)?;
-            jacobian.push(x, &mut self.y);
+            if x.iter().any(|&x| x != 0.0) {
+                jacobian.push(x, &mut self.y);
+            }
         }
         Ok(())
     }
@@ -154,6 +161,37 @@ impl Sweeper {
             Operator::Jacobian(jacobian) => {
                 let couplings = &self.couplings[at..];
                 RowSweep { problem, jacobian, relaxation, couplings, y: &mut self.y, x }.run_along(list, bounds)
+            }
+        }
+    }
+
+    /// How many sweeps over this problem cost less together.
+    pub fn together(problem: &Problem) -> usize {
+        match problem.operator() {
+            Operator::Jacobian(_) => wave::together(problem.len()),
+            _ => 1,
+        }
+    }
+
+    /// As many sweeps as `swept` has places for, [`Sweeper::together`] at most, as the rows are listed: the same bits as
+    /// one after the other.
+    pub fn sweeps(
+        &mut self,
+        problem: &Problem,
+        x: &mut [f64],
+        swept: &mut [Swept],
+        bounds: impl Fn(usize, &[f64]) -> (f64, f64),
+    ) {
+        match (problem.operator(), swept) {
+            (_, [one]) => *one = self.sweep(problem, x, Order::Forth, bounds),
+            (Operator::Jacobian(jacobian), several) => {
+                let Sweeper { relaxation, couplings, wave, y } = self;
+                RowSweep { problem, jacobian, relaxation: *relaxation, couplings, y, x }.pass(wave, several, bounds);
+            }
+            (_, several) => {
+                for swept in several {
+                    *swept = self.sweep(problem, x, Order::Forth, &bounds);
+                }
             }
         }
     }

@@ -1,0 +1,108 @@
+//! Several sweeps in one pass over memory.
+//!
+//! A problem larger than the caches is read anew in every sweep, and the sweep waits for the memory. Here a sweep follows
+//! close behind the one before it, while the rows are still near: rows are cut into chunks, and a sweep visits a chunk as
+//! soon as the one before has passed every row that has to do with it. Meanwhile the first sweep's next chunk is fetched
+//! (`row_sweep.rs`): without that, it would wait for the memory, and the others for it.
+//!
+//! ```text
+//! sweep s + 1 may visit chunk c   when   sweep s has visited all chunks up to reach(c)
+//! reach(c) = the last chunk with a row that acts on a body of c's rows, bounds their friction or is bounded by them
+//! ```
+//! Each row then finds the very numbers that it finds when the sweeps come one after the other, so the bits are the same,
+//! in any order of the rows. A good one, where bodies meet their neighbours soon, lets sweeps follow closely; in the worst
+//! one, where the first body meets the last, every sweep waits for the end of the one before and nothing is lost.
+
+use crate::error::{refill, reserve, Result};
+use crate::problem::{Jacobian, Problem};
+use std::ops::Range;
+
+/// Rows of a chunk.
+const CHUNK: usize = 512;
+/// Sweeps that make one pass: two hide the memory where arithmetic takes half as long as reading, more reach further back.
+pub(super) const SWEEPS: usize = 4;
+/// Up to this many rows, some 25 MB, stay in the last cache from one sweep to the next, which is near enough.
+const NEAR: usize = 1 << 17;
+
+/// Sweeps that a problem of `n` rows is passed by together.
+pub(super) fn together(n: usize) -> usize {
+    if n > NEAR {
+        SWEEPS
+    } else {
+        1
+    }
+}
+
+/// How many chunks `n` rows are cut into.
+pub(super) fn chunks(n: usize) -> usize {
+    n.div_ceil(CHUNK)
+}
+
+/// The rows of a chunk.
+pub(super) fn rows_of(chunk: usize, n: usize) -> Range<usize> {
+    (CHUNK * chunk).min(n)..(CHUNK * (chunk + 1)).min(n)
+}
+
+/// How closely sweeps may follow each other.
+#[derive(Default)]
+pub(super) struct Wave {
+    reach: Vec<u32>,
+    /// The last chunk that acts on each body.
+    last: Vec<u32>,
+}
+
+impl Wave {
+    pub fn reserve(&mut self, rows: usize, bodies: usize) -> Result<()> {
+        if together(rows) > 1 {
+            reserve(&mut self.reach, chunks(rows))?;
+            reserve(&mut self.last, bodies)?;
+        }
+        Ok(())
+    }
+
+    /// Find out for these rows.
+    pub fn find(&mut self, problem: &Problem, jacobian: &Jacobian) -> Result<()> {
+        let n = problem.len();
+        if together(n) == 1 {
+            return Ok(());
+        }
+        refill(&mut self.last, jacobian.bodies(), 0)?;
+        refill(&mut self.reach, chunks(n), 0)?;
+        // The world's velocity is no body's, and what no impulse moves is zero for all.
+        let moved = |i: usize| {
+            let row = &jacobian.rows()[i];
+            let halves = row.body.iter().zip(row.k.as_chunks::<6>().0);
+            halves.filter(|&(&b, k)| (b as usize) < jacobian.bodies() && *k != [0.0; 6]).map(|(&b, _)| b as usize)
+        };
+        for i in 0..n {
+            moved(i).for_each(|body| self.last[body] = (i / CHUNK) as u32);
+        }
+        for i in 0..n {
+            let mut to = (i / CHUNK) as u32;
+            moved(i).for_each(|body| to = to.max(self.last[body]));
+            let reach = &mut self.reach[i / CHUNK];
+            *reach = to.max(*reach);
+            if let Some(normal) = problem.friction().normal_of(i) {
+                let reach = &mut self.reach[i.min(normal) / CHUNK];
+                *reach = ((i.max(normal) / CHUNK) as u32).max(*reach);
+            }
+        }
+        Ok(())
+    }
+
+    /// Call `visit(sweep, chunk)` for all chunks of so many sweeps. The first goes ahead chunk by chunk, the others follow
+    /// as closely as they may.
+    pub fn run(&self, sweeps: usize, mut visit: impl FnMut(usize, usize)) {
+        let mut next = [0; SWEEPS];
+        for ahead in 0..self.reach.len() {
+            visit(0, ahead);
+            next[0] = ahead + 1;
+            for sweep in 1..sweeps {
+                while self.reach.get(next[sweep]).is_some_and(|&reach| (reach as usize) < next[sweep - 1]) {
+                    visit(sweep, next[sweep]);
+                    next[sweep] += 1;
+                }
+            }
+        }
+    }
+}
