@@ -11,6 +11,9 @@
 //! That is the same sweep in the same order, up to round-off; from one row to the next only a product, a difference and
 //! the bounds are waited for. `make bench-scale` compares it with reading the same bytes, `tests/instructions.rs` counts
 //! what it executes.
+//!
+//! Rows are visited in chunks, at whose end all changes go into `y`: then sweeps may follow each other chunk by chunk
+//! (`wave.rs`), and have the same bits whether they do or not.
 
 use super::sweep::Swept;
 use super::wave::{self, Wave};
