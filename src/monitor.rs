@@ -263,10 +263,14 @@ impl Monitor {
         self.history.start(settings.history_capacity)
     }
 
-    /// Take note of a measured iterate.
-    pub fn measured(&mut self, iteration: usize, at: &Point<'_>, settings: &Settings) {
+    /// The error that decides on convergence.
+    pub fn judged(&self, at: &Point<'_>) -> f64 {
         // The energy of a row is NaN if its x or w is: an overflow anywhere spoils the whole.
-        let energy = sane(self.judge.total(at));
+        sane(self.judge.total(at))
+    }
+
+    /// Take note of an iterate and its judged error.
+    pub fn measured(&mut self, iteration: usize, at: &Point<'_>, energy: f64, settings: &Settings) {
         let error = match settings.choice {
             // Outside the bounds the gap certifies nothing, however small.
             Choice::Best(Measure::DualityGap) if !at.is_feasible() => f64::INFINITY,

@@ -168,7 +168,7 @@ impl Engine {
         let scale = self.work.begin(problem, judge, &self.settings)?;
         report.energy_scale = scale;
         let tolerance = self.tolerance(&report);
-        self.work.place(problem, start.filter(|_| scale > self.floor(judge)), &self.settings)?;
+        self.work.place(problem, start.filter(|_| scale > self.floor(judge)), scale, &self.settings)?;
         report.initial_energy_error = self.work.monitor.energy();
         // Nobody asks for the islands of a start that is good enough; and where little of the time is left for sweeps, looking
         // for them would take that of one or two.

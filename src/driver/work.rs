@@ -84,17 +84,19 @@ impl Work {
         self.state.change = 0.0;
         self.state.set_changes = 0;
         self.settle(problem)?;
-        let scale = judge.total(&self.point(problem));
-        Ok(if scale.is_nan() { f64::INFINITY } else { scale })
+        Ok(self.monitor.judged(&self.point(problem)))
     }
 
-    /// Go to the start, if there is one, and measure.
-    pub fn place(&mut self, problem: &Problem, start: Option<&[f64]>, settings: &Settings) -> Result<()> {
+    /// Go to the start, if there is one, and measure; else the error is the scale.
+    pub fn place(&mut self, problem: &Problem, start: Option<&[f64]>, scale: f64, settings: &Settings) -> Result<()> {
         if let Some(start) = start {
             self.state.x.copy_from_slice(start);
             self.settle(problem)?;
+            return self.measure(problem, 0, settings);
         }
-        self.measure(problem, 0, settings)
+        let at = point(problem, &self.state, &self.lo, &self.hi);
+        self.monitor.measured(0, &at, scale, settings);
+        Ok(())
     }
 
     /// Go back to the best iterate, for another solver to go on from there.
@@ -280,7 +282,7 @@ impl Work {
             problem.bounds_at(&self.state.x, &mut self.lo, &mut self.hi);
         }
         let at = point(problem, &self.state, &self.lo, &self.hi);
-        self.monitor.measured(iteration, &at, settings);
+        self.monitor.measured(iteration, &at, self.monitor.judged(&at), settings);
         Ok(())
     }
 
