@@ -106,6 +106,8 @@ typedef enum {
     MLCP_REASON_ISLANDS = 11,
     // The start is nearly good enough, as the last step's impulses mostly are: a few sweeps.
     MLCP_REASON_GOOD_START = 12,
+    // Time is limited and the problem falls into islands: sweeps over those of the largest energy error.
+    MLCP_REASON_WORST_ISLANDS = 13,
 } mlcp_reason;
 
 // The solvers. Numbers are part of the ABI.
@@ -705,7 +707,8 @@ typedef struct {
     double penalized;
     // Duality gap in joules; +inf where a row without a bound on that side moves.
     double duality_gap;
-    // Islands, solved apart from each other. 0: not looked for, as with few rows, a good start or another solver than auto.
+    // Islands, solved apart from each other. 0: not looked for, as with few rows, a good start, hardly any time or another
+    // solver than auto.
     int32_t islands;
 } mlcp_report;
 

@@ -39,11 +39,13 @@ pub enum Reason {
     Islands = 11,
     /// The start is nearly good enough, as the last step's impulses mostly are: a few sweeps.
     GoodStart = 12,
+    /// Time is limited and the problem falls into islands: sweeps over those of the largest energy error.
+    WorstIslands = 13,
 }
 
 impl Reason {
     /// Every reason.
-    pub const ALL: [Reason; 13] = [
+    pub const ALL: [Reason; 14] = [
         Reason::Requested,
         Reason::TimeLimit,
         Reason::Pivots,
@@ -57,6 +59,7 @@ impl Reason {
         Reason::Small,
         Reason::Islands,
         Reason::GoodStart,
+        Reason::WorstIslands,
     ];
 
     /// The reason as a sentence.
@@ -75,6 +78,7 @@ impl Reason {
             Reason::Small => c"few rows: an active set method on a dense tableau",
             Reason::Islands => c"the problem falls into islands: auto on each of them",
             Reason::GoodStart => c"the start is nearly good enough: a few sweeps, if they get there",
+            Reason::WorstIslands => c"time is limited: sweeps over the islands with the largest energy error",
         }
     }
 }
@@ -134,15 +138,16 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The plan for a problem.
-    pub fn new(problem: &Problem, settings: &Settings) -> Self {
+    /// The plan for a problem; an island was swept already if time is limited.
+    pub fn new(problem: &Problem, settings: &Settings, is_island: bool) -> Self {
         let mut plan = Plan::default();
+        let in_haste = settings.time_limit > 0.0 && problem.len() > TINY;
         if settings.solver != SolverKind::Auto {
             plan.push(settings.solver, Reason::Requested, settings.iterations(settings.solver));
         } else if problem.has_cones() {
-            plan.cones(problem, settings);
+            plan.cones(problem, in_haste && !is_island);
         } else if problem.is_symmetric() && problem.has_energy() {
-            plan.mechanical(problem, settings);
+            plan.mechanical(problem, in_haste, is_island);
         } else {
             plan.general(problem);
         }
@@ -153,8 +158,11 @@ impl Plan {
     pub fn islands(problem: &Problem, settings: &Settings) -> Self {
         let mut plan = Plan::default();
         if settings.time_limit > 0.0 && problem.has_energy() {
-            let sweeps = if problem.has_cones() { SolverKind::ProxGs } else { SolverKind::Pgs };
-            plan.push(sweeps, Reason::TimeLimit, FIRST_SWEEPS);
+            if problem.has_cones() {
+                plan.push(SolverKind::ProxGs, Reason::TimeLimit, FIRST_SWEEPS);
+            } else {
+                plan.push(SolverKind::Nncg, Reason::WorstIslands, usize::MAX);
+            }
         }
         plan.push(SolverKind::Auto, Reason::Islands, ISLAND_PASSES);
         plan
@@ -166,10 +174,9 @@ impl Plan {
     }
 
     /// Symmetric A with effective masses: what engines make.
-    fn mechanical(&mut self, problem: &Problem, settings: &Settings) {
-        let in_haste = settings.time_limit > 0.0 && problem.len() > TINY;
+    fn mechanical(&mut self, problem: &Problem, in_haste: bool, is_island: bool) {
         let coupled = problem.has_live_bounds();
-        if in_haste {
+        if in_haste && !is_island {
             self.push(SolverKind::Pgs, Reason::TimeLimit, FIRST_SWEEPS);
         }
         if problem.len() <= FEW {
@@ -203,8 +210,8 @@ impl Plan {
     }
 
     /// Contacts with exact friction cones.
-    fn cones(&mut self, problem: &Problem, settings: &Settings) {
-        if settings.time_limit > 0.0 && problem.len() > TINY {
+    fn cones(&mut self, problem: &Problem, sweeps_first: bool) {
+        if sweeps_first {
             self.push(SolverKind::ProxGs, Reason::TimeLimit, FIRST_SWEEPS);
         }
         let newton = takes_dense_lu(problem);

@@ -7,8 +7,9 @@ mod common;
 
 use common::{Form, Random, RowProblem};
 use mlcp::ffi::*;
+use mlcp::plan::Reason;
 use mlcp::problem::Islands;
-use mlcp::{Engine, Outcome, Problem, Settings, Status};
+use mlcp::{Engine, Outcome, Problem, Settings, SolverKind, Status};
 use std::os::raw::c_void;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -160,22 +161,131 @@ fn threads_do_not_change_a_bit() {
     }
 }
 
-#[test]
-fn little_time_goes_to_the_largest_errors() {
+/// Passes over the islands within a time limit that does not come into it, so that what happens does not depend on the clock.
+fn passes(passes: usize, threads: usize) -> Settings {
+    Settings { time_limit: 1e3, max_iterations: passes, ..settings(threads) }
+}
+
+/// One column hits the ground a hundred times faster than the rest. Returns its number, too.
+fn unequal(form: Form) -> (Problem, Islands, usize) {
     let mut scene = columns(3);
-    // One column hits the ground a hundred times faster than the rest.
-    let problem = scene.fill(Form::Jacobian, None);
     let mut islands = Islands::default();
-    islands.find(&problem).unwrap();
+    islands.find(&scene.fill(form, None)).unwrap();
     for &i in islands.rows(40) {
         scene.b[i as usize] *= 100.0;
     }
-    let problem = scene.fill(Form::Jacobian, None);
+    (scene.fill(form, None), islands, 40)
+}
+
+#[test]
+fn little_time_goes_to_the_largest_errors() {
+    for form in [Form::Csr, Form::Jacobian] {
+        let (problem, islands, fast) = unequal(form);
+        let error = |engine: &Engine| islands.rows(fast).iter().map(|&i| engine.row_errors()[i as usize]).sum::<f64>();
+        let mut engine = Engine::new(passes(1, 1)).unwrap();
+        let report = *engine.solve(&problem, None, None).unwrap();
+        assert_eq!((engine.stages()[0].solver, engine.stages()[0].reason), (SolverKind::Nncg, Reason::WorstIslands));
+        // A pass has at most twice as many visits as there are rows. Two to each row leave much more.
+        let all = Settings { solver: SolverKind::Pgs, max_iterations: 2, ..Settings::default() };
+        let mut uniform = Engine::new(all).unwrap();
+        let all = *uniform.solve(&problem, None, None).unwrap();
+        assert!(report.energy_error < 0.1 * all.energy_error, "{form:?}: {report:?}, {all:?}");
+        assert!(error(&engine) < 0.01 * error(&uniform), "{form:?}: {} and {}", error(&engine), error(&uniform));
+    }
+}
+
+/// Hardly any time at all: then nobody looks for islands.
+#[test]
+fn no_time_returns_the_start_or_better() {
+    let (problem, ..) = unequal(Form::Jacobian);
     let mut engine = Engine::new(Settings { time_limit: 1e-7, ..settings(1) }).unwrap();
     let report = *engine.solve(&problem, None, None).unwrap();
     assert!(report.energy_error <= report.energy_scale);
-    let mut engine = Engine::new(Settings { time_limit: 5.0, ..settings(2) }).unwrap();
-    assert_eq!(engine.solve(&problem, None, None).unwrap().outcome, Outcome::Converged);
+    assert_eq!((report.outcome, report.islands), (Outcome::TimeLimit, 0));
+}
+
+#[test]
+fn sweeps_over_islands_lead_to_the_same_solution() {
+    let frozen: Vec<f64> = (0..columns(5).len()).map(|i| 0.01 * (i % 7) as f64).collect();
+    for form in [Form::Csr, Form::Jacobian] {
+        for frozen_at in [None, Some(&frozen[..])] {
+            let problem = columns(5).fill(form, frozen_at);
+            let mut engine = Engine::new(settings(1)).unwrap();
+            assert_eq!(engine.solve(&problem, None, None).unwrap().outcome, Outcome::Converged);
+            let w = engine.w().to_vec();
+            let mut engine = Engine::new(Settings { time_limit: 1e3, ..settings(1) }).unwrap();
+            let report = *engine.solve(&problem, None, None).unwrap();
+            assert_eq!((report.outcome, report.islands), (Outcome::Converged, 64));
+            let first = engine.stages()[0];
+            assert_eq!(first.reason, Reason::WorstIslands);
+            assert!(first.energy_error < 1e-3 * first.initial_energy_error, "{form:?}: {first:?}");
+            // With frozen bounds the problem is convex: impulses may differ, velocities may not.
+            if frozen_at.is_some() {
+                let fastest = w.iter().fold(0.0f64, |most, w| most.max(w.abs()));
+                let off = w.iter().zip(engine.w()).fold(0.0f64, |most, (p, q)| most.max((p - q).abs()));
+                assert!(off <= 1e-3 * fastest, "{form:?}: {off} of {fastest}");
+            }
+            // From its own answer there is nothing to do.
+            let x = engine.x().to_vec();
+            assert_eq!(engine.solve(&problem, Some(&x), None).unwrap().iterations, 0);
+        }
+    }
+}
+
+/// Rows listed in turn, one of each column: no island is a range of rows.
+#[test]
+fn scattered_islands_are_swept_like_ranges() {
+    let scene = columns(2);
+    let mut islands = Islands::default();
+    islands.find(&scene.fill(Form::Jacobian, None)).unwrap();
+    let longest = (0..islands.len()).map(|k| islands.rows(k).len()).max().unwrap();
+    let order: Vec<usize> = (0..longest)
+        .flat_map(|p| (0..islands.len()).map(move |k| (k, p)))
+        .filter_map(|(k, p)| islands.rows(k).get(p).map(|&i| i as usize))
+        .collect();
+    let mut place = vec![0; order.len()];
+    order.iter().enumerate().for_each(|(to, &from)| place[from] = to);
+    let mut scattered = RowProblem { inverse_mass: scene.inverse_mass.clone(), ..RowProblem::default() };
+    for &i in &order {
+        scattered.rows.extend(&scene.rows[12 * i..12 * i + 12]);
+        scattered.bodies.extend(&scene.bodies[2 * i..2 * i + 2]);
+        scattered.findex.push(if scene.findex[i] < 0 { -1 } else { place[scene.findex[i] as usize] as i32 });
+        for (to, from) in [
+            (&mut scattered.b, &scene.b),
+            (&mut scattered.lo, &scene.lo),
+            (&mut scattered.hi, &scene.hi),
+            (&mut scattered.mu, &scene.mu),
+        ] {
+            to.push(from[i]);
+        }
+    }
+    for form in [Form::Csr, Form::Jacobian] {
+        let solve = |problem: &Problem| {
+            let mut engine = Engine::new(passes(8, 1)).unwrap();
+            (engine.solve(problem, None, None).unwrap().energy_error, engine.x().to_vec())
+        };
+        let (error, x) = solve(&scene.fill(form, None));
+        let (other_error, other_x) = solve(&scattered.fill(form, None));
+        let most = x.iter().fold(0.0f64, |most, x| most.max(x.abs()));
+        assert!((error - other_error).abs() <= 1e-6 * error, "{form:?}: {error} and {other_error}");
+        assert!(x.iter().zip(&place).all(|(x, &to)| (x - other_x[to]).abs() <= 1e-9 * most), "{form:?}");
+    }
+}
+
+#[test]
+fn sweeps_over_islands_have_the_same_bits_again() {
+    let (problem, ..) = unequal(Form::Jacobian);
+    let solve = |engine: &mut Engine| {
+        engine.solve(&problem, None, None).unwrap();
+        engine.x().iter().map(|x| x.to_bits()).collect::<Vec<u64>>()
+    };
+    let reference = solve(&mut Engine::new(passes(20, 1)).unwrap());
+    for threads in [0, 1, 3] {
+        let mut engine = Engine::new(passes(20, threads)).unwrap();
+        for _ in 0..3 {
+            assert_eq!(solve(&mut engine), reference, "{threads} threads");
+        }
+    }
 }
 
 static TASKS: AtomicUsize = AtomicUsize::new(0);

@@ -1,12 +1,11 @@
 //! Islands solved apart, on as many threads as the caller likes.
 //!
-//! One step solves every island that is not solved yet, each by auto's plan for it alone; the driver measures the whole.
-//! Small islands, which take no longer than a few sweeps of a large one, come first; among the small and among the large
-//! that of the largest energy error.
+//! One step solves every island that is not solved yet, each by auto's plan for it alone, that of the largest energy error
+//! for its cost first; the driver measures the whole.
 //!
-//! When time is limited, a step only treats islands with about the mean energy error or more, and a large one is swept
-//! before it is solved. Each gets a share of the time left: half by its share of the error left, half by its share of the
-//! rows.
+//! When time is limited, sweeps come first (`solvers/island_sweeps.rs`). Then a step only treats islands with about the mean
+//! energy error or more. Each gets a share of the time left: half by its share of the error left, half by its share of the
+//! cost; it may take more, which those of less error for their cost then lack.
 //!
 //! Each thread has an [`Engine`] of its own and takes the next island when it is done with one. What an engine finds does
 //! not depend on what it did before, so the answer has the same bits however many threads there are; unless time runs out.
@@ -15,16 +14,15 @@ use super::{Engine, Slot};
 use crate::error::{refill, reserve, Error, Result, Status};
 use crate::metrics::{Measure, Point};
 use crate::monitor::Outcome;
-use crate::plan::TINY;
 use crate::problem::{Islands, Places, Problem};
 use crate::settings::{Settings, SolverKind};
-use crate::solvers::{Progress, Solver, State};
+use crate::solvers::{cost_of_pivots, IslandSweeps, Progress, Solver, State};
 use crate::Budget;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
 
-/// Sweeps over a large island before it is solved, when time is limited.
-const FIRST_SWEEPS: usize = 32;
+/// An island may take so many times its share of the time: half a solution is worth little.
+const PATIENCE: f64 = 4.0;
 
 /// Runs `count` tasks, numbered from 0, on threads of its choosing, and returns when all are done.
 pub type Executor = dyn Fn(usize, &(dyn Fn(usize) + Sync)) + Send;
@@ -40,9 +38,9 @@ pub(super) struct Split {
     settled: Vec<bool>,
     /// Those that do, in the order to treat them.
     order: Vec<u32>,
-    /// Is time limited? Then islands that are to be swept before they are solved.
+    /// Is time limited?
     in_haste: bool,
-    sweeps_first: Vec<bool>,
+    sweeps: IslandSweeps,
     workers: Vec<Mutex<Worker>>,
     settings: Settings,
     pub executor: Option<Box<Executor>>,
@@ -51,8 +49,6 @@ pub(super) struct Split {
 /// What one thread needs.
 struct Worker {
     engine: Engine,
-    /// For first sweeps.
-    sweeper: Engine,
     part: Problem,
     places: Places,
     start: Vec<f64>,
@@ -68,7 +64,6 @@ impl Worker {
         engine.is_worker = true;
         Ok(Worker {
             engine,
-            sweeper: Engine::new(Settings { solver: SolverKind::Pgs, ..Settings::default() })?,
             part: Problem::new(),
             places: Places::default(),
             start: Vec::new(),
@@ -82,7 +77,6 @@ impl Worker {
     fn reserve(&mut self, problem: &Problem) -> Result<()> {
         self.part.reserve_like(problem)?;
         self.engine.reserve_rows(problem)?;
-        self.sweeper.reserve_rows(problem)?;
         reserve(&mut self.start, problem.len())?;
         reserve(&mut self.x, problem.len())?;
         reserve(&mut self.done, problem.len())?;
@@ -91,13 +85,12 @@ impl Worker {
 
     fn solve(&mut self, whole: &Problem, island: u32, rows: &[u32], x: &[f64], settings: Settings) -> Result<()> {
         self.part.select(whole, rows, &mut self.places)?;
-        let engine = if settings.solver == SolverKind::Auto { &mut self.engine } else { &mut self.sweeper };
-        engine.set_settings(settings)?;
+        self.engine.set_settings(settings)?;
         self.start.clear();
         self.start.extend(rows.iter().map(|&i| x[i as usize]));
         let is_cold = self.start.iter().all(|&x| x == 0.0);
-        let outcome = engine.solve(&self.part, Some(&self.start[..]).filter(|_| !is_cold), None)?.outcome;
-        self.x.extend_from_slice(engine.x());
+        let outcome = self.engine.solve(&self.part, Some(&self.start[..]).filter(|_| !is_cold), None)?.outcome;
+        self.x.extend_from_slice(self.engine.x());
         self.done.push((island, outcome));
         Ok(())
     }
@@ -130,7 +123,12 @@ impl Split {
         }
     }
 
-    /// Measure every island at the iterate, and put those that need work in order: small ones, then the worst first.
+    /// Sweeps over the islands, for when time is limited.
+    pub fn sweeps(&mut self) -> impl Solver + '_ {
+        self.sweeps.over(&self.islands)
+    }
+
+    /// Measure every island at the iterate, and put those that need work in order: the most error for its cost first.
     fn rank(&mut self, problem: &Problem, state: &State) -> Result<()> {
         let judge = if problem.has_energy() { Measure::Energy } else { Measure::Natural };
         refill(&mut self.row_energy, problem.len(), 0.0)?;
@@ -156,20 +154,16 @@ impl Split {
             let mean = self.order.iter().map(|&k| energy[k as usize]).sum::<f64>() / self.order.len().max(1) as f64;
             self.order.retain(|&k| energy[k as usize] >= 0.5 * mean);
         }
-        let (energy, islands) = (&self.energy, &self.islands);
-        let energy = |k: u32| energy[k as usize];
-        self.order.sort_unstable_by(|&p, &q| {
-            is_large(islands, p).cmp(&is_large(islands, q)).then(energy(q).total_cmp(&energy(p))).then(p.cmp(&q))
-        });
+        let worth = |k: u32| self.energy[k as usize] / cost(&self.islands, k);
+        self.order.sort_unstable_by(|&p, &q| worth(q).total_cmp(&worth(p)).then(p.cmp(&q)));
         Ok(())
     }
 
     /// Let the workers solve the islands in order.
     fn run(&self, problem: &Problem, x: &[f64], budget: &Budget) {
-        let Split { islands, energy, order, sweeps_first, workers, settings, executor, .. } = self;
+        let Split { islands, energy, order, workers, settings, executor, .. } = self;
         let next = AtomicUsize::new(0);
-        let rows_of = |k: u32| islands.rows(k as usize).len() as f64;
-        let sum = order.iter().fold((0.0, 0.0), |(e, n), &k| (e + energy[k as usize], n + rows_of(k)));
+        let sum = order.iter().fold((0.0, 0.0), |(e, c), &k| (e + energy[k as usize], c + cost(islands, k)));
         let left = Mutex::new(sum);
         let work = |thread: usize| {
             // An executor may call a task that it was not asked for.
@@ -177,15 +171,12 @@ impl Split {
             let worker = &mut *worker;
             while let Some(&island) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
                 let mut settings = *settings;
-                if sweeps_first[island as usize] {
-                    (settings.solver, settings.max_iterations) = (SolverKind::Pgs, FIRST_SWEEPS);
-                }
                 if let Some(seconds) = budget.remaining() {
                     let Ok(mut left) = left.lock() else { return };
-                    let (mine, rows) = (energy[island as usize], rows_of(island));
-                    // Half by error, half by rows: those of little error get a chance, too. NaN where no error is left.
-                    let share = 0.5 * workers.len() as f64 * (mine / left.0 + rows / left.1);
-                    *left = (left.0 - mine, left.1 - rows);
+                    let (mine, cost) = (energy[island as usize], cost(islands, island));
+                    // Half by error, half by cost: those of little error get a chance, too. NaN where no error is left.
+                    let share = PATIENCE * 0.5 * workers.len() as f64 * (mine / left.0 + cost / left.1);
+                    *left = (left.0 - mine, left.1 - cost);
                     settings.time_limit = seconds * if share < 1.0 { share } else { 1.0 };
                     if settings.time_limit <= 0.0 {
                         return;
@@ -227,9 +218,7 @@ impl Split {
                     self.row_energy[i] = problem.diagonal()[i] * (x - state.x[i]).powi(2);
                     state.x[i] = x;
                 }
-                let was_swept = std::mem::take(&mut self.sweeps_first[island as usize]);
-                let may_gain = was_swept || outcome == Outcome::TimeLimit;
-                self.settled[island as usize] = outcome == Outcome::Converged || !may_gain;
+                self.settled[island as usize] = outcome != Outcome::TimeLimit;
             }
         }
         // In the order of the rows, whoever found them.
@@ -242,8 +231,9 @@ impl Split {
     }
 }
 
-fn is_large(islands: &Islands, island: u32) -> bool {
-    islands.rows(island as usize).len() > TINY
+/// What solving an island may cost.
+fn cost(islands: &Islands, island: u32) -> f64 {
+    cost_of_pivots(islands.rows(island as usize).len())
 }
 
 /// A worker, unless it panicked.
@@ -271,24 +261,20 @@ impl Solver for Split {
             reserve(v, problem.len())?;
         }
         reserve(&mut self.settled, problem.len())?;
-        reserve(&mut self.sweeps_first, problem.len())?;
         reserve(&mut self.order, problem.len())?;
         self.islands.reserve(problem)?;
+        self.sweeps.reserve(problem)?;
         if self.workers.is_empty() {
             self.hire(1)?;
         }
         self.workers.iter_mut().try_for_each(|worker| unbroken(worker)?.reserve(problem))
     }
 
-    fn start(&mut self, problem: &Problem, _: &mut State, settings: &Settings) -> Result<()> {
+    fn start(&mut self, _: &Problem, _: &mut State, settings: &Settings) -> Result<()> {
         let islands = self.islands.len();
         refill(&mut self.energy, islands, 0.0)?;
         refill(&mut self.settled, islands, false)?;
         self.in_haste = settings.time_limit > 0.0;
-        let may_sweep = self.in_haste && problem.has_energy() && !problem.has_cones();
-        reserve(&mut self.sweeps_first, islands)?;
-        self.sweeps_first.clear();
-        self.sweeps_first.extend((0..islands as u32).map(|k| may_sweep && is_large(&self.islands, k)));
         self.settings = Settings {
             solver: SolverKind::Auto,
             energy_tolerance: settings.energy_tolerance / islands.max(1) as f64,

@@ -24,6 +24,9 @@ use work::{Run, Work};
 /// Errors of two solvers that differ by no more than this fraction are the same.
 const AGREE: f64 = 0.01;
 
+/// Islands are looked for if so much of a limited time is left when the problem's scale is known.
+const LOOK_SHARE: f64 = 0.9;
+
 /// What an observer sees of an iteration.
 pub struct Observation<'a> {
     /// The record.
@@ -36,7 +39,7 @@ pub struct Observation<'a> {
 
 /// Can this kind of solver treat this problem? If not, why?
 pub fn supports(kind: SolverKind, problem: &Problem) -> Result<()> {
-    let plan = Plan::new(problem, &Settings { solver: kind, ..Settings::default() });
+    let plan = Plan::new(problem, &Settings { solver: kind, ..Settings::default() }, false);
     let mut solvers = plan.stages().iter().filter_map(|stage| Some((build(stage.solver)?, stage.solver)));
     solvers.try_for_each(|(solver, kind)| accepts(&*solver, kind, problem))
 }
@@ -152,7 +155,7 @@ impl Engine {
         observer: Option<Observer<'_>>,
     ) -> Result<&Report> {
         let budget = Budget::start(self.settings.time_limit);
-        let mut plan = Plan::new(problem, &self.settings);
+        let mut plan = Plan::new(problem, &self.settings, self.is_worker);
         self.check(problem, &plan, start)?;
         let judge = if problem.has_energy() { Measure::Energy } else { Measure::Natural };
         let mut report = Report {
@@ -167,8 +170,10 @@ impl Engine {
         let tolerance = self.tolerance(&report);
         self.work.place(problem, start.filter(|_| scale > self.floor(judge)), &self.settings)?;
         report.initial_energy_error = self.work.monitor.energy();
-        // Nobody asks for the islands of a start that is good enough.
-        if report.initial_energy_error > tolerance && self.may_split(problem) {
+        // Nobody asks for the islands of a start that is good enough; and where little of the time is left for sweeps, looking
+        // for them would take that of one or two.
+        let may_look = budget.remaining().is_none_or(|left| left >= LOOK_SHARE * self.settings.time_limit);
+        if report.initial_energy_error > tolerance && may_look && self.may_split(problem) {
             report.islands = self.split.find(problem, self.settings.threads)?;
             if report.islands > 1 {
                 plan = Plan::islands(problem, &self.settings);
@@ -307,14 +312,18 @@ impl Engine {
             }
             let before = self.work.monitor.energy();
             run.solver = stage.solver;
-            let outcome = if stage.reason == Reason::Islands {
-                self.split.swap_solvers(&mut self.solvers);
-                let outcome = self.work.run(&mut self.split, stage, problem, run, &self.settings);
-                self.split.swap_solvers(&mut self.solvers);
-                outcome?
-            } else {
-                let Some(slot) = self.solvers.iter_mut().find(|slot| slot.kind == stage.solver) else { continue };
-                self.work.run(slot.solver.as_mut(), stage, problem, run, &self.settings)?
+            let outcome = match stage.reason {
+                Reason::WorstIslands => self.work.run(&mut self.split.sweeps(), stage, problem, run, &self.settings)?,
+                Reason::Islands => {
+                    self.split.swap_solvers(&mut self.solvers);
+                    let outcome = self.work.run(&mut self.split, stage, problem, run, &self.settings);
+                    self.split.swap_solvers(&mut self.solvers);
+                    outcome?
+                }
+                _ => {
+                    let Some(slot) = self.solvers.iter_mut().find(|slot| slot.kind == stage.solver) else { continue };
+                    self.work.run(slot.solver.as_mut(), stage, problem, run, &self.settings)?
+                }
             };
             self.stages.push(StageReport {
                 solver: stage.solver,

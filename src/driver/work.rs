@@ -106,10 +106,6 @@ impl Work {
         problem.clamp(&mut self.state.x);
         self.state.w_is_exact = true;
         problem.bounds_at(&self.state.x, &mut self.lo, &mut self.hi);
-        if self.state.x.iter().all(|&x| x == 0.0) {
-            self.state.w.copy_from_slice(problem.b());
-            return Ok(());
-        }
         problem.multiply(&self.state.x, &mut self.state.w, &mut self.scratch)
     }
 
@@ -167,6 +163,7 @@ impl Work {
             match progress {
                 Progress::Stalled => return Ok(Outcome::Stalled),
                 Progress::Ray => return Ok(Outcome::Ray),
+                Progress::GivesWay => return Ok(Outcome::IterationLimit),
                 Progress::OutOfTime => return Ok(Outcome::TimeLimit),
                 Progress::Continue if stalled => return Ok(Outcome::Stalled),
                 Progress::Continue if run.iteration >= most => return Ok(Outcome::IterationLimit),

@@ -95,7 +95,8 @@ pub struct mlcp_report {
     pub penalized: f64,
     /// Duality gap in joules; +inf where a row without a bound on that side moves.
     pub duality_gap: f64,
-    /// Islands, solved apart from each other. 0: not looked for, as with few rows, a good start or another solver than auto.
+    /// Islands, solved apart from each other. 0: not looked for, as with few rows, a good start, hardly any time or another
+    /// solver than auto.
     pub islands: i32,
 }
 

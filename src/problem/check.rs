@@ -2,6 +2,9 @@
 
 use crate::error::{Error, Result, Status};
 
+/// A bound at or beyond this is no bound: Bullet writes 1e10 for infinity, ODE a true infinity.
+pub const INFINITE_BOUND: f64 = 1e10;
+
 /// Refuse a buffer of the wrong length, by name.
 pub fn length(name: &str, found: usize, expected: usize) -> Result<()> {
     if found == expected {
@@ -48,4 +51,15 @@ pub fn alike(p: f64, q: f64, a_ii: f64, a_jj: f64, tolerance: f64) -> bool {
     // Written without a square root; false for NaN diagonals too.
     let gap = p - q;
     p == q || gap * gap <= tolerance * tolerance * (a_ii * a_jj).max(0.0)
+}
+
+/// A bound as it is meant: |v| >= 1e10 is infinite.
+pub fn as_bound(v: f64) -> f64 {
+    if v >= INFINITE_BOUND {
+        f64::INFINITY
+    } else if v <= -INFINITE_BOUND {
+        f64::NEG_INFINITY
+    } else {
+        v
+    }
 }

@@ -3,37 +3,43 @@
 //! Two rows are on one island when they act on the same body that can move, when A has an entry for them, or when one
 //! bounds the other's friction. What is chained together by that is solved together, and the rest apart.
 
-use super::{Operator, Problem};
+use super::{Jacobian, Operator, Problem};
 use crate::error::{refill, reserve, Result};
 
 pub(super) const NONE: u32 = u32::MAX;
 
-/// The rows of a problem by island, in the order of each island's first row.
+/// The rows of a problem by island, in the order of each island's first row, and the bodies that they move.
 #[derive(Debug, Default)]
 pub struct Islands {
     /// A forest over rows and bodies: each points towards the root of its tree.
     parent: Vec<u32>,
-    /// Which island a tree is.
+    /// Which island a row or body is on; [`NONE`]: a body on none.
     number: Vec<u32>,
-    /// Rows of island k: `rows[start[k]..start[k + 1]]`, rising.
+    /// Rows of island k: `rows[start[k]..start[k + 1]]`, rising; the same with bodies.
     start: Vec<u32>,
     rows: Vec<u32>,
+    body_start: Vec<u32>,
+    bodies: Vec<u32>,
 }
 
 impl Islands {
-    /// Take memory for the islands of a problem.
+    /// Take memory for the islands of a problem, as many as it has rows.
     pub fn reserve(&mut self, problem: &Problem) -> Result<()> {
-        let n = problem.len();
-        reserve(&mut self.parent, n + problem.bodies())?;
-        reserve(&mut self.start, n + 2)?;
-        reserve(&mut self.number, n)?;
-        reserve(&mut self.rows, n)
+        let (n, bodies) = (problem.len(), problem.bodies());
+        for v in [&mut self.parent, &mut self.number] {
+            reserve(v, n + bodies)?;
+        }
+        for v in [&mut self.start, &mut self.body_start] {
+            reserve(v, n + 1)?;
+        }
+        reserve(&mut self.rows, n)?;
+        reserve(&mut self.bodies, bodies)
     }
 
     /// Find the islands of a problem. A dense matrix is one, unless it is mostly zeros: then it comes in compressed rows.
     pub fn find(&mut self, problem: &Problem) -> Result<()> {
         let n = problem.len();
-        reserve(&mut self.parent, n + problem.bodies())?;
+        self.reserve(problem)?;
         self.parent.clear();
         self.parent.extend(0..(n + problem.bodies()) as u32);
         match problem.operator() {
@@ -47,16 +53,7 @@ impl Islands {
                     }
                 }
             }
-            Operator::Jacobian(a) => {
-                for (i, row) in a.rows().iter().enumerate() {
-                    for (half, &body) in row.body.iter().enumerate() {
-                        // A body that no impulse moves ties nothing together.
-                        if (body as usize) < a.bodies() && row.k[6 * half..][..6] != [0.0; 6] {
-                            self.join(i, n + body as usize);
-                        }
-                    }
-                }
-            }
+            Operator::Jacobian(a) => self.join_bodies(a),
         }
         for i in 0..n {
             if let Some(f) = problem.friction().normal_of(i) {
@@ -69,6 +66,28 @@ impl Islands {
         self.list(n)
     }
 
+    /// Join each row to the bodies it moves.
+    fn join_bodies(&mut self, a: &Jacobian) {
+        let n = a.rows().len();
+        let (mut before, mut parent) = ([NONE; 2], NONE);
+        for (i, row) in a.rows().iter().enumerate() {
+            // Rows of one contact or joint follow each other, and most are where the last one is.
+            if before == row.body && row.k.iter().any(|&k| k != 0.0) {
+                self.parent[i] = parent;
+                continue;
+            }
+            // A body that no impulse moves ties nothing together.
+            let moves = [0, 1].map(|half| row.body[half] < a.bodies() as u32 && row.k[6 * half..][..6] != [0.0; 6]);
+            for half in 0..2 {
+                if moves[half] {
+                    self.join(i, n + row.body[half] as usize);
+                }
+            }
+            before = if moves == [true; 2] { row.body } else { [NONE; 2] };
+            parent = self.parent[i];
+        }
+    }
+
     fn root(&mut self, mut at: usize) -> usize {
         while self.parent[at] as usize != at {
             let above = self.parent[self.parent[at] as usize];
@@ -79,41 +98,33 @@ impl Islands {
     }
 
     fn join(&mut self, i: usize, j: usize) {
-        let (i, j) = (self.root(i), self.root(j));
-        self.parent[i.max(j)] = i.min(j) as u32;
+        if self.parent[i] != self.parent[j] {
+            let (i, j) = (self.root(i), self.root(j));
+            self.parent[i.max(j)] = i.min(j) as u32;
+        }
     }
 
-    /// Sort the rows by island.
+    /// Sort rows and bodies by island.
     fn list(&mut self, n: usize) -> Result<()> {
-        refill(&mut self.number, n, NONE)?;
-        reserve(&mut self.start, n + 2)?;
-        self.start.clear();
-        self.start.push(0);
-        for i in 0..n {
-            // The root of a tree with rows is its first row.
-            let root = self.root(i);
-            if self.number[root] == NONE {
-                self.number[root] = self.start.len() as u32 - 1;
-                self.start.push(0);
+        let all = self.parent.len();
+        refill(&mut self.number, all, NONE)?;
+        let mut islands = 0;
+        let (mut parent, mut number) = (NONE, NONE);
+        for i in 0..all {
+            if self.parent[i] != parent {
+                parent = self.parent[i];
+                // The root of a tree with rows is its first row.
+                let root = self.root(i);
+                number = if root < i { self.number[root] } else { NONE };
+                if root == i && i < n {
+                    number = islands;
+                    islands += 1;
+                }
             }
-            let number = self.number[root];
             self.number[i] = number;
-            self.start[number as usize + 1] += 1;
         }
-        for k in 1..self.start.len() {
-            self.start[k] += self.start[k - 1];
-        }
-        refill(&mut self.rows, n, 0)?;
-        for i in 0..n {
-            let at = &mut self.start[self.number[i] as usize];
-            self.rows[*at as usize] = i as u32;
-            *at += 1;
-        }
-        // Each start has moved to the next island's: move them back.
-        let count = self.start.len() - 1;
-        self.start.copy_within(0..count, 1);
-        self.start[0] = 0;
-        Ok(())
+        sort(&self.number[..n], islands, &mut self.start, &mut self.rows)?;
+        sort(&self.number[n..], islands, &mut self.body_start, &mut self.bodies)
     }
 
     /// How many islands.
@@ -130,6 +141,44 @@ impl Islands {
     pub fn rows(&self, k: usize) -> &[u32] {
         &self.rows[self.start[k] as usize..self.start[k + 1] as usize]
     }
+
+    /// How many rows are on the islands before island k.
+    pub fn rows_before(&self, k: usize) -> usize {
+        self.start[k] as usize
+    }
+
+    /// Bodies that the rows of island k move, rising; none where A is given as a matrix.
+    pub fn bodies(&self, k: usize) -> &[u32] {
+        &self.bodies[self.body_start[k] as usize..self.body_start[k + 1] as usize]
+    }
+}
+
+/// List 0, 1, 2 ... by their `number`: those of number k are `items[start[k]..start[k + 1]]`.
+fn sort(number: &[u32], count: u32, start: &mut Vec<u32>, items: &mut Vec<u32>) -> Result<()> {
+    refill(start, count as usize + 1, 0)?;
+    // Neighbours mostly have the same number.
+    for run in number.chunk_by(|p, q| p == q).filter(|run| run[0] != NONE) {
+        start[run[0] as usize] += run.len() as u32;
+    }
+    let mut end = 0;
+    for s in start.iter_mut() {
+        end += *s;
+        *s = end;
+    }
+    refill(items, end as usize, 0)?;
+    // Backwards: each start comes down from its end.
+    let mut i = number.len();
+    for run in number.chunk_by(|p, q| p == q).rev() {
+        i -= run.len();
+        if run[0] != NONE {
+            let s = &mut start[run[0] as usize];
+            *s -= run.len() as u32;
+            for (item, i) in items[*s as usize..].iter_mut().zip(i..i + run.len()) {
+                *item = i as u32;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Where rows and bodies of a whole problem are in one of its parts.

@@ -14,6 +14,7 @@ mod gram;
 mod islands;
 mod jacobian;
 
+pub use check::{as_bound, INFINITE_BOUND};
 pub use cones::{project_disc, Cone, Cones, Part};
 pub use csr::Csr;
 pub use dense::{Dense, Triangle};
@@ -25,9 +26,6 @@ pub use jacobian::{Jacobian, Row, BODY_LEN, ROW_LEN};
 use crate::error::{refill, reserve, Error, Result, Status};
 use crate::linalg::{at_least, at_most};
 use check::{finite, length};
-
-/// A bound at or beyond this is no bound: Bullet writes 1e10 for infinity, ODE a true infinity.
-pub const INFINITE_BOUND: f64 = 1e10;
 
 /// Off-diagonal pairs may differ by this fraction of `sqrt(a_ii a_jj)` and still count as symmetric: engines that
 /// compute A in single precision are off by 1e-7.
@@ -587,16 +585,5 @@ fn mostly_zero(n: usize) -> usize {
 fn clear_lower(out: &mut [f64], n: usize) {
     for j in 0..n {
         out[j * n + j..(j + 1) * n].fill(0.0);
-    }
-}
-
-/// A bound as it is meant: |v| >= 1e10 is infinite.
-pub fn as_bound(v: f64) -> f64 {
-    if v >= INFINITE_BOUND {
-        f64::INFINITY
-    } else if v <= -INFINITE_BOUND {
-        f64::NEG_INFINITY
-    } else {
-        v
     }
 }

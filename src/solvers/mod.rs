@@ -18,6 +18,7 @@ mod fischer_newton;
 mod free_system;
 mod gp_minres;
 mod interior_point;
+mod island_sweeps;
 mod jacobi;
 mod lemke;
 mod minmap_newton;
@@ -34,6 +35,8 @@ mod scaled;
 mod spg;
 mod sweep;
 mod symmetric_pgs;
+
+pub use island_sweeps::{cost_of_pivots, IslandSweeps};
 
 use crate::error::{Error, Result, Status};
 use crate::problem::Problem;
@@ -67,6 +70,8 @@ pub enum Progress {
     Continue,
     /// Another step would not change the iterate beyond round-off.
     Stalled,
+    /// There is more to do, and others would do it for less.
+    GivesWay,
     /// The path of a complementary pivoting method ends in a ray: the method has no answer, often there is none.
     Ray,
     /// The deadline passed inside the step; the iterate is the one before it.

@@ -16,6 +16,7 @@ use super::sweep::Swept;
 use crate::error::{refill, Result};
 use crate::linalg::{at_least, at_most};
 use crate::problem::{Jacobian, Problem, Row};
+use std::ops::Range;
 
 /// Rows that a visit looks ahead.
 const AHEAD: usize = 2;
@@ -38,6 +39,22 @@ pub(super) fn find_couplings(jacobian: &Jacobian, couplings: &mut Vec<[f64; AHEA
     Ok(())
 }
 
+/// The same along a list of rows: of its first two rows no neighbours before them count.
+pub(super) fn find_couplings_along(list: &[u32], jacobian: &Jacobian, couplings: &mut [[f64; AHEAD]]) {
+    let mut behind: [Option<&Row>; AHEAD] = [None; AHEAD];
+    for (&i, coupling) in list.iter().zip(couplings) {
+        let row = &jacobian.rows()[i as usize];
+        *coupling = behind.map(|other| other.map_or(0.0, |other| row.coupling(other)));
+        behind = [Some(row), behind[0]];
+    }
+}
+
+/// The rows of a rising list, if they follow each other without a gap.
+pub(super) fn as_range(list: &[u32]) -> Option<Range<usize>> {
+    let (first, last) = (*list.first()? as usize, *list.last()? as usize);
+    (last - first + 1 == list.len()).then_some(first..last + 1)
+}
+
 /// A sweep about to run.
 pub(super) struct RowSweep<'a> {
     pub problem: &'a Problem,
@@ -53,20 +70,44 @@ impl RowSweep<'_> {
     /// Visit all rows, `BACK`wards or as they are listed.
     #[inline]
     pub fn run<const BACK: bool>(self, bounds: impl Fn(usize, &[f64]) -> (f64, f64)) -> Swept {
-        let RowSweep { problem, jacobian, relaxation, couplings, y, x } = self;
+        let n = self.jacobian.rows().len();
+        let couplings = &self.couplings[..couplings_len(n)];
+        let visits = (0..n).map(|k| {
+            let i = if BACK { n - 1 - k } else { k };
+            (i, if BACK { [couplings[i + 1][0], couplings[i + 2][1]] } else { couplings[i] })
+        });
+        self.visit(visits, bounds)
+    }
+
+    /// Visit the rows of a rising list that has everything they are coupled to, with the couplings found along it.
+    #[inline(never)]
+    pub fn run_along(self, list: &[u32], bounds: impl Fn(usize, &[f64]) -> (f64, f64)) -> Swept {
+        let (couplings, n) = (self.couplings.iter().copied(), self.jacobian.rows().len());
+        match as_range(list) {
+            Some(rows) => self.visit((rows.start..rows.end.min(n)).zip(couplings), bounds),
+            None => self.visit(list.iter().map(|&i| i as usize).zip(couplings), bounds),
+        }
+    }
+
+    /// Visit rows, given with what each owes to the two before it.
+    #[inline(always)]
+    fn visit(
+        self,
+        visits: impl Iterator<Item = (usize, [f64; AHEAD])>,
+        bounds: impl Fn(usize, &[f64]) -> (f64, f64),
+    ) -> Swept {
+        let RowSweep { problem, jacobian, relaxation, y, x, .. } = self;
         let rows = jacobian.rows();
         let n = rows.len();
         let (x, b, a) = (&mut x[..n], &problem.b()[..n], &problem.diagonal()[..n]);
-        let (compliance, couplings) = (&jacobian.compliance()[..n], &couplings[..couplings_len(n)]);
+        let compliance = &jacobian.compliance()[..n];
         let mut swept = Swept::default();
         // The two rows visited last, whose changes are not in y yet: the later first.
         let mut behind: [(&Row, f64); AHEAD] = match rows.first() {
             Some(row) => [(row, 0.0); AHEAD],
             None => return swept,
         };
-        for k in 0..n {
-            let i = if BACK { n - 1 - k } else { k };
-            let [near, far] = if BACK { [couplings[i + 1][0], couplings[i + 2][1]] } else { couplings[i] };
+        for (i, [near, far]) in visits {
             let (row, old, step) = (&rows[i], x[i], relaxation / a[i]);
             let (lo, hi) = bounds(i, x);
             let own = old - step * (compliance[i] * old + b[i]);

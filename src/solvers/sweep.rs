@@ -61,6 +61,12 @@ pub(super) enum Order {
     Back,
 }
 
+impl Order {
+    fn rows(self, n: usize) -> impl Iterator<Item = usize> {
+        (0..n).map(move |k| if self == Order::Forth { k } else { n - 1 - k })
+    }
+}
+
 impl Sweeper {
     pub fn reserve(&mut self, problem: &Problem) -> Result<()> {
         if let Operator::Jacobian(jacobian) = problem.operator() {
@@ -97,8 +103,8 @@ impl Sweeper {
     ) -> Swept {
         let relaxation = self.relaxation;
         match problem.operator() {
-            Operator::Dense(a) => visit(problem, relaxation, x, order, bounds, |i, x| a.row_dot(i, x)),
-            Operator::Csr(a) => visit(problem, relaxation, x, order, bounds, |i, x| a.row_dot(i, x)),
+            Operator::Dense(a) => visit(problem, relaxation, x, order.rows(x.len()), bounds, |i, x| a.row_dot(i, x)),
+            Operator::Csr(a) => visit(problem, relaxation, x, order.rows(x.len()), bounds, |i, x| a.row_dot(i, x)),
             Operator::Jacobian(jacobian) => {
                 let Sweeper { couplings, y, .. } = self;
                 let rows = RowSweep { problem, jacobian, relaxation, couplings, y, x };
@@ -108,6 +114,53 @@ impl Sweeper {
                 }
             }
         }
+    }
+
+    /// Begin sweeps over rising lists of rows, each of which has everything its rows are coupled to. Together they have every
+    /// row at most once.
+    pub fn start_lists(&mut self, problem: &Problem, relaxation: f64) -> Result<()> {
+        self.relaxation = relaxation;
+        if let Operator::Jacobian(jacobian) = problem.operator() {
+            refill(&mut self.couplings, row_sweep::couplings_len(problem.len()), [0.0; 2])?;
+            refill(&mut self.y, jacobian.whitened_len(), 0.0)?;
+        }
+        Ok(())
+    }
+
+    /// Before the first sweep over a list. `at`: how many rows are on the lists before it.
+    pub fn enter_list(&mut self, problem: &Problem, x: &[f64], list: &[u32], at: usize) {
+        if let Operator::Jacobian(jacobian) = problem.operator() {
+            row_sweep::find_couplings_along(list, jacobian, &mut self.couplings[at..]);
+            for i in list.iter().map(|&i| i as usize).filter(|&i| x[i] != 0.0) {
+                jacobian.rows()[i].add(x[i], &mut self.y);
+            }
+        }
+    }
+
+    /// Visit the rows of a list in its order.
+    pub fn sweep_list(
+        &mut self,
+        problem: &Problem,
+        x: &mut [f64],
+        list: &[u32],
+        at: usize,
+        bounds: impl Fn(usize, &[f64]) -> (f64, f64),
+    ) -> Swept {
+        let relaxation = self.relaxation;
+        let rows = list.iter().map(|&i| i as usize);
+        match problem.operator() {
+            Operator::Dense(a) => visit(problem, relaxation, x, rows, bounds, |i, x| a.row_dot(i, x)),
+            Operator::Csr(a) => visit(problem, relaxation, x, rows, bounds, |i, x| a.row_dot(i, x)),
+            Operator::Jacobian(jacobian) => {
+                let couplings = &self.couplings[at..];
+                RowSweep { problem, jacobian, relaxation, couplings, y: &mut self.y, x }.run_along(list, bounds)
+            }
+        }
+    }
+
+    /// Whitened velocities `Kᵀx`, six per body; empty where A is given as a matrix.
+    pub fn y(&mut self) -> &mut [f64] {
+        &mut self.y
     }
 
     /// Give `rows` its way to read and tell velocities, for solvers with a visit of their own.
@@ -167,20 +220,19 @@ impl Rows for JacobianRows<'_> {
     }
 }
 
-/// A sweep over the rows of a matrix.
+/// A sweep over rows of a matrix.
 #[inline]
 fn visit(
     problem: &Problem,
     relaxation: f64,
     x: &mut [f64],
-    order: Order,
+    rows: impl Iterator<Item = usize>,
     bounds: impl Fn(usize, &[f64]) -> (f64, f64),
     velocity: impl Fn(usize, &[f64]) -> f64,
 ) -> Swept {
-    let (b, a, n) = (problem.b(), problem.diagonal(), x.len());
+    let (b, a) = (problem.b(), problem.diagonal());
     let mut swept = Swept::default();
-    for k in 0..n {
-        let i = if order == Order::Forth { k } else { n - 1 - k };
+    for i in rows {
         let (lo, hi) = bounds(i, x);
         let old = x[i];
         let new = at_most(at_least(old - relaxation / a[i] * (velocity(i, x) + b[i]), lo), hi);
