@@ -36,6 +36,8 @@ pub struct Series {
     heats: Vec<Heat>,
     /// Share of the rows that continue one of the step before.
     continued: f64,
+    /// Does friction follow the impulses?
+    coupled: bool,
 }
 
 /// Run all scenes that are asked for and can be had.
@@ -96,7 +98,8 @@ fn series(dir: &Path, name: &str, steps: &[Problem], options: &Options) -> Serie
         heats.push(heat);
     }
     [&file, &beside("last"), &beside("start")].iter().for_each(|f| drop(std::fs::remove_file(f)));
-    let series = Series { name: name.into(), heats, continued: continued as f64 / rows.max(1) as f64 };
+    let continued = continued as f64 / rows.max(1) as f64;
+    let series = Series { name: name.into(), heats, continued, coupled: steps[0].coupled };
     println!("{}", series.line());
     series
 }
@@ -162,7 +165,10 @@ impl Series {
         let rows = if least < most { format!("{least}-{most}") } else { format!("{most}") };
         let ms = |times: &[f64]| median(times).map_or("-".into(), |t| format!("{:.3}", 1e3 * t));
         let gain = |contestant| self.gain(contestant).map_or("-".into(), |r| format!("{r:.1}"));
-        let solved = [&cold, &warm, &peer].map(|times| format!("{}/{all}", times.len()));
+        let mut solved = [&cold, &warm, &peer].map(|times| format!("{}/{all}", times.len()));
+        if self.coupled {
+            solved[2] = "-".into(); // not asked
+        }
         format!(
             "| {} | {rows} | {:.0} % | {} | {} | {} | {} | {} | {} | {} | {} |",
             self.name,
@@ -208,15 +214,14 @@ solves. Every step is in `target/bench_peers/warm.csv`.
     all.iter().for_each(|s| writeln!(out, "{}", s.line()).expect("a string grows"));
     let walls: Vec<&Series> = all.iter().filter(|s| s.name.contains("wall")).collect();
     for (base, what) in [(0, "cold"), (2, "ODE's Dantzig, where it solves")] {
-        let ratios: Vec<f64> = walls.iter().filter_map(|s| s.gain(base)).collect();
-        let Some(least) = ratios.iter().copied().reduce(f64::min) else { continue };
-        let mean = (ratios.iter().map(|r| r.ln()).sum::<f64>() / ratios.len() as f64).exp();
-        let _ = write!(
+        let gains: Vec<(f64, &str)> = walls.iter().filter_map(|s| Some((s.gain(base)?, s.name.as_str()))).collect();
+        let Some((least, scene)) = gains.iter().min_by(|p, q| p.0.total_cmp(&q.0)) else { continue };
+        let mean = (gains.iter().map(|g| g.0.ln()).sum::<f64>() / gains.len() as f64).exp();
+        let _ = writeln!(
             out,
-            "\nOn the walls warm is {mean:.0} times as fast as {what} (geometric mean of {} scenes)",
-            ratios.len()
+            "\nOn the walls warm is {mean:.0} times as fast as {what} (geometric mean of {} scenes); least on {scene}: {least:.1}.",
+            gains.len()
         );
-        let _ = writeln!(out, ", {least:.1} times at least.");
     }
     out.push_str(
         "
