@@ -102,7 +102,7 @@ const FEW_SWEEPS: usize = 4;
 /// Sweeps that come first when time is limited.
 const FIRST_SWEEPS: usize = 256;
 /// Pivots before the interior point method takes over: those that settle do so soon.
-const FIRST_PIVOTS: usize = 6;
+const FIRST_PIVOTS: usize = 5;
 /// The same where friction bounds move, which takes both of them longer.
 const FIRST_PIVOTS_COUPLED: usize = 24;
 /// Passes over the islands: one, unless time is limited.

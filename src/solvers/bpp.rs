@@ -59,8 +59,8 @@ pub(super) struct Bpp {
     residual_energy: f64,
     /// Proximal steps before ε may shrink again.
     hold: usize,
-    /// Has the driver not seen a proximal point yet? The first is mostly good enough.
-    unseen: bool,
+    /// Is the next step the first? From a good start its proximal point is mostly good enough: let the driver see it.
+    begins: bool,
     /// Proximal steps with this factorisation that the driver has seen.
     seen: usize,
     run: Run,
@@ -126,7 +126,7 @@ impl Solver for Bpp {
         self.factored = false;
         self.residual_energy = f64::INFINITY;
         self.hold = 0;
-        self.unseen = true;
+        self.begins = true;
         self.seen = 0;
         self.run = Run::new(0);
         Ok(())
@@ -140,6 +140,7 @@ impl Solver for Bpp {
                 Err(Failure::NotPositive(_)) => return Ok(Progress::Stalled),
             }
         }
+        let shows = std::mem::take(&mut self.begins);
         let mut proximal_steps = std::mem::take(&mut self.seen);
         let mut done = false;
         let infeasible = loop {
@@ -154,7 +155,7 @@ impl Solver for Bpp {
             if done || proximal_steps == REPEATS || problem.has_live_bounds() {
                 break 0;
             }
-            if std::mem::take(&mut self.unseen) {
+            if shows {
                 self.seen = proximal_steps;
                 return Ok(Progress::Continue);
             }
