@@ -38,8 +38,6 @@ pub(super) struct Split {
     settled: Vec<bool>,
     /// Those that do, in the order to treat them.
     order: Vec<u32>,
-    /// Is time limited?
-    in_haste: bool,
     sweeps: IslandSweeps,
     workers: Vec<Mutex<Worker>>,
     settings: Settings,
@@ -129,7 +127,7 @@ impl Split {
     }
 
     /// Measure every island at the iterate, and put those that need work in order: the most error for its cost first.
-    fn rank(&mut self, problem: &Problem, state: &State) -> Result<()> {
+    fn rank(&mut self, problem: &Problem, state: &State, in_haste: bool) -> Result<()> {
         let judge = if problem.has_energy() { Measure::Energy } else { Measure::Natural };
         refill(&mut self.row_energy, problem.len(), 0.0)?;
         let at = Point {
@@ -149,7 +147,7 @@ impl Split {
                 self.order.push(k as u32);
             }
         }
-        if self.in_haste {
+        if in_haste {
             let energy = &self.energy;
             let mean = self.order.iter().map(|&k| energy[k as usize]).sum::<f64>() / self.order.len().max(1) as f64;
             self.order.retain(|&k| energy[k as usize] >= 0.5 * mean);
@@ -274,7 +272,6 @@ impl Solver for Split {
         let islands = self.islands.len();
         refill(&mut self.energy, islands, 0.0)?;
         refill(&mut self.settled, islands, false)?;
-        self.in_haste = settings.time_limit > 0.0;
         self.settings = Settings {
             solver: SolverKind::Auto,
             energy_tolerance: settings.energy_tolerance / islands.max(1) as f64,
@@ -288,7 +285,7 @@ impl Solver for Split {
 
     fn step(&mut self, problem: &Problem, state: &mut State, budget: &Budget) -> Result<Progress> {
         problem.bounds_at(&state.x, &mut state.lo, &mut state.hi);
-        self.rank(problem, state)?;
+        self.rank(problem, state, budget.remaining().is_some())?;
         for worker in &mut self.workers {
             let worker = unbroken(worker)?;
             worker.done.clear();

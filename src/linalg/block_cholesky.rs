@@ -1,18 +1,20 @@
-//! Sparse Cholesky factorisation A = L Lᵀ in square blocks of size B, left-looking.
+//! Sparse Cholesky factorisation A = L Lᵀ in blocks of 6 by 6, left-looking.
 //!
-//! For velocity-space matrices, B = 6, one block per body; `panel_cholesky.rs` factors other sparse ones. Three stages, each
+//! For velocity-space matrices, one block per body; `panel_cholesky.rs` factors other sparse ones. Three stages, each
 //! in memory that is kept: [`BlockCholesky::analyse`] orders the pattern (approximate minimum degree) and finds the
 //! pattern of L; [`BlockCholesky::clear`] and [`BlockCholesky::at`] fill in the numbers; [`BlockCholesky::factor`].
-//! A pattern equal to the last one is not analysed again. Cost: `B³` times the sum of squared column counts.
+//! A pattern equal to the last one is not analysed again. Cost: 216 times the sum of squared column counts.
 
 use super::block_pattern::{reserve_ahead, BlockPattern, NONE};
 use super::Failure;
 use crate::error::{refill, reserve, Result};
 use crate::Budget;
-use nalgebra::{SMatrix, SVector};
+use nalgebra::{Matrix6, Vector6};
 
+/// Rows of a block.
+const B: usize = 6;
 /// One block.
-pub type Block<const B: usize> = SMatrix<f64, B, B>;
+pub type Block = Matrix6<f64>;
 
 /// Memory for a full factor is taken ahead up to this many bytes: 128 blocks of 6 by 6.
 const AHEAD: usize = 2_400_000;
@@ -20,20 +22,20 @@ const AHEAD: usize = 2_400_000;
 const CLOCK: usize = 64;
 
 /// A symmetric positive definite block matrix and its factor.
-pub struct BlockCholesky<const B: usize> {
+pub struct BlockCholesky {
     pattern: BlockPattern,
-    diagonal: Vec<Block<B>>,
-    below: Vec<Block<B>>,
+    diagonal: Vec<Block>,
+    below: Vec<Block>,
     /// Work: marks, list heads, list links, next entry of a column.
     mark: Vec<u32>,
     head: Vec<u32>,
     link: Vec<u32>,
     next: Vec<usize>,
-    x: Vec<SVector<f64, B>>,
+    x: Vec<Vector6<f64>>,
     flops: f64,
 }
 
-impl<const B: usize> Default for BlockCholesky<B> {
+impl Default for BlockCholesky {
     fn default() -> Self {
         BlockCholesky {
             pattern: BlockPattern::default(),
@@ -49,7 +51,7 @@ impl<const B: usize> Default for BlockCholesky<B> {
     }
 }
 
-impl<const B: usize> BlockCholesky<B> {
+impl BlockCholesky {
     /// Take memory for patterns of up to n blocks and so many neighbours. In small systems any fill then fits; in larger
     /// ones it is only known with the pattern.
     pub fn reserve(&mut self, n: usize, neighbours: usize) -> Result<()> {
@@ -60,7 +62,7 @@ impl<const B: usize> BlockCholesky<B> {
         reserve(&mut self.diagonal, n)?;
         reserve(&mut self.x, n)?;
         let full = n.saturating_mul(n.saturating_sub(1)) / 2;
-        let ahead = if full.saturating_mul(std::mem::size_of::<Block<B>>()) <= AHEAD { full } else { 0 };
+        let ahead = if full.saturating_mul(std::mem::size_of::<Block>()) <= AHEAD { full } else { 0 };
         reserve(&mut self.below, ahead)?;
         self.pattern.reserve(n, neighbours, ahead)
     }
@@ -89,7 +91,7 @@ impl<const B: usize> BlockCholesky<B> {
         // Contacts come and go, and fill with them: take half as much again.
         reserve_ahead(&mut self.below, entries)?;
         refill(&mut self.below, entries, Block::zeros())?;
-        refill(&mut self.x, n, SVector::zeros())?;
+        refill(&mut self.x, n, Vector6::zeros())?;
         let block = (B * B * B) as f64;
         self.flops = block * self.pattern.column.windows(2).map(|c| ((c[1] - c[0] + 1) as f64).powi(2)).sum::<f64>();
         Ok(())
@@ -108,7 +110,7 @@ impl<const B: usize> BlockCholesky<B> {
 
     /// Add `block` at (i, j) and its transpose at (j, i); the pair must be in the pattern. On the diagonal it is added
     /// once.
-    pub fn add(&mut self, i: usize, j: usize, block: &Block<B>) {
+    pub fn add(&mut self, i: usize, j: usize, block: &Block) {
         let (p, q) = (self.pattern.place[i], self.pattern.place[j]);
         match p.cmp(&q) {
             std::cmp::Ordering::Equal => self.diagonal[p as usize] += block,
@@ -117,7 +119,7 @@ impl<const B: usize> BlockCholesky<B> {
         }
     }
 
-    fn at(&mut self, p: u32, q: u32) -> &mut Block<B> {
+    fn at(&mut self, p: u32, q: u32) -> &mut Block {
         let range = self.pattern.column[q as usize]..self.pattern.column[q as usize + 1];
         let offset = self.pattern.row[range.clone()].binary_search(&p).expect("entry outside the analysed pattern");
         &mut self.below[range.start + offset]

@@ -29,7 +29,7 @@ const SETTLED: f64 = 1e-15;
 /// Projects motions of Jacobian problems. Keeps its memory: a problem no larger than an earlier one allocates nothing.
 pub struct Projection {
     epsilon: f64,
-    factor: BlockCholesky<6>,
+    factor: BlockCholesky,
     start: Vec<u32>,
     index: Vec<u32>,
     pairs: Vec<u64>,
@@ -156,7 +156,7 @@ impl Projection {
         self.factor.analyse(&self.start, &self.index)?;
         self.factor.clear();
         for body in 0..bodies {
-            self.factor.add(body, body, &(Block::<6>::identity() * self.epsilon));
+            self.factor.add(body, body, &(Block::identity() * self.epsilon));
         }
         for (row, &scale) in rows.iter().zip(&self.scale) {
             let half = |s: usize| nalgebra::SVector::<f64, 6>::from_column_slice(&row.k[6 * s..][..6]) * scale;

@@ -59,8 +59,7 @@ pub(super) struct ActiveSet {
     /// Between these the value is right: a free row's y within its bounds, a held one's velocity on their side of zero.
     low: Vec<f64>,
     high: Vec<f64>,
-    /// Is the row free? How its value changes with others' pivots: -1 if it is, else 1.
-    free: Vec<bool>,
+    /// How the value changes with others' pivots: -1 if the row is free, else 1.
     sign: Vec<f64>,
     /// 1/√a, and ε a.
     scale: Vec<f64>,
@@ -98,7 +97,6 @@ impl Solver for ActiveSet {
             reserve(v, n)?;
         }
         reserve(&mut self.order, n)?;
-        reserve(&mut self.free, n)?;
         reserve(&mut self.scratch, n.max(6 * (problem.bodies() + 1)))?;
         self.gram.reserve(n, problem.bodies())?;
         reserve(&mut self.place, n)?;
@@ -113,7 +111,6 @@ impl Solver for ActiveSet {
                 refill(v, n, 0.0)?;
             }
         }
-        refill(&mut self.free, n, false)?;
         self.sign.fill(1.0);
         self.lo.copy_from_slice(&state.lo);
         self.hi.copy_from_slice(&state.hi);
@@ -264,11 +261,11 @@ impl ActiveSet {
         refill(&mut self.scratch, n, 0.0)?;
         for p in self.joints..n {
             self.y[p] = 0f64.max(self.least[p]).min(self.most[p]);
-            self.scratch[p] = if self.free[p] { self.q[p] } else { -self.y[p] };
+            self.scratch[p] = if self.is_free(p) { self.q[p] } else { -self.y[p] };
         }
         self.tableau.multiply(&self.scratch, &mut self.value);
         for p in self.joints..n {
-            if !self.free[p] {
+            if !self.is_free(p) {
                 self.value[p] = self.q[p] - self.value[p];
             }
         }
@@ -297,15 +294,19 @@ impl ActiveSet {
         for ((value, sign), t) in self.value[self.joints..].iter_mut().zip(&self.sign[self.joints..]).zip(column) {
             *value += (step * sign) * t;
         }
-        self.free[p] = enters;
         self.sign[p] = if enters { -1.0 } else { 1.0 };
         self.limit(p);
         self.pivots += 1;
     }
 
+    #[inline]
+    fn is_free(&self, p: usize) -> bool {
+        self.sign[p] < 0.0
+    }
+
     /// Find which values of row p are right.
     fn limit(&mut self, p: usize) {
-        (self.low[p], self.high[p]) = if self.free[p] {
+        (self.low[p], self.high[p]) = if self.is_free(p) {
             let slack = self.tolerance * self.scale[p];
             (self.least[p] - slack, self.most[p] + slack)
         } else {
@@ -322,7 +323,7 @@ impl ActiveSet {
         while self.pivots <= enough {
             while let Some((p, share, bound)) = self.first_bound() {
                 for i in self.joints..n {
-                    if self.free[i] {
+                    if self.is_free(i) {
                         self.y[i] += share * (self.value[i] - self.y[i]);
                     }
                 }
@@ -333,13 +334,13 @@ impl ActiveSet {
                 }
             }
             for i in self.joints..n {
-                if self.free[i] {
+                if self.is_free(i) {
                     self.y[i] = self.value[i];
                 }
             }
             let before = self.pivots;
             for p in self.joints..n {
-                if self.is_wrong(p) && !self.free[p] {
+                if self.is_wrong(p) && !self.is_free(p) {
                     self.enter(p);
                     if self.pivots.is_multiple_of(PIVOTS) && budget.spent() {
                         return Progress::OutOfTime;
@@ -358,7 +359,7 @@ impl ActiveSet {
         let mut first = None;
         let mut least = 1.0;
         for p in self.joints..self.order.len() {
-            if self.is_wrong(p) && self.free[p] {
+            if self.is_wrong(p) && self.is_free(p) {
                 let (from, to) = (self.y[p], self.value[p]);
                 let bound = if to < from { self.least[p] } else { self.most[p] };
                 let share = ((bound - from) / (to - from)).max(0.0);

@@ -41,7 +41,7 @@ pub(super) struct FreeSystem {
     side: Side,
     dense: DenseCholesky,
     rows: PanelCholesky,
-    bodies: BlockCholesky<6>,
+    bodies: BlockCholesky,
     /// Is the sparse pattern of the current problem analysed?
     sparse: bool,
     /// Pattern scratch.
@@ -327,7 +327,7 @@ impl FreeSystem {
         self.invert_gamma(a, shift)?;
         self.bodies.clear();
         for k in 0..a.bodies() {
-            self.bodies.add(k, k, &Block::<6>::identity());
+            self.bodies.add(k, k, &Block::identity());
         }
         // Rows of one contact follow each other: their blocks are added up before they go to their places.
         let mut sum = PairBlocks::default();
@@ -381,9 +381,9 @@ impl FreeSystem {
 /// `Σ Kᵀ Γ⁻¹ K` over rows on one pair of bodies.
 struct PairBlocks {
     pair: [u32; 2],
-    own: [Block<6>; 2],
+    own: [Block; 2],
     /// The second body's rows, the first one's columns.
-    across: Block<6>,
+    across: Block,
 }
 
 impl Default for PairBlocks {
@@ -407,7 +407,7 @@ impl PairBlocks {
     }
 
     /// The world, which is the body after the last, has no block.
-    fn add_to(&self, matrix: &mut BlockCholesky<6>, bodies: usize) {
+    fn add_to(&self, matrix: &mut BlockCholesky, bodies: usize) {
         let [p, q] = self.pair.map(|k| k as usize);
         if p < bodies {
             matrix.add(p, p, &self.own[0]);

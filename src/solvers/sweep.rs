@@ -182,17 +182,12 @@ impl Sweeper {
         swept: &mut [Swept],
         bounds: impl Fn(usize, &[f64]) -> (f64, f64),
     ) {
-        match (problem.operator(), swept) {
-            (_, [one]) => *one = self.sweep(problem, x, Order::Forth, bounds),
-            (Operator::Jacobian(jacobian), several) => {
+        match problem.operator() {
+            Operator::Jacobian(jacobian) if swept.len() > 1 => {
                 let Sweeper { relaxation, couplings, wave, y } = self;
-                RowSweep { problem, jacobian, relaxation: *relaxation, couplings, y, x }.pass(wave, several, bounds);
+                RowSweep { problem, jacobian, relaxation: *relaxation, couplings, y, x }.pass(wave, swept, bounds);
             }
-            (_, several) => {
-                for swept in several {
-                    *swept = self.sweep(problem, x, Order::Forth, &bounds);
-                }
-            }
+            _ => swept.iter_mut().for_each(|swept| *swept = self.sweep(problem, x, Order::Forth, &bounds)),
         }
     }
 
