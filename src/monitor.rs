@@ -183,10 +183,10 @@ impl Report {
         }
     }
 
-    /// Fill in every measure of the returned x.
-    pub fn set_errors(&mut self, at: &Point<'_>) {
+    /// Fill in every measure of the returned x, and each row's error.
+    pub fn set_errors(&mut self, at: &Point<'_>, rows: &mut [f64]) {
         let has_energy = self.judge == Measure::Energy;
-        let Totals { energy, fischer_burmeister, natural, merit, penalized, duality_gap } = at.totals();
+        let Totals { energy, fischer_burmeister, natural, merit, penalized, duality_gap } = at.totals(self.judge, rows);
         self.energy_error = if has_energy { sane(energy) } else { f64::INFINITY };
         self.fischer_burmeister = sane(fischer_burmeister);
         self.natural = sane(natural);

@@ -82,9 +82,10 @@ fn eliminated_rows_rest() {
         let a = matrix(&mut random, n);
         let (q, mut y) = (random.vector(n), random.vector(n));
         let mut t = tableau(n, &a);
-        t.eliminate(&vec![0.0; first]).unwrap();
-        let mut carried = q.clone();
+        let (mut along, mut carried) = (q.clone(), q.clone());
+        t.eliminate(&vec![0.0; first], &mut along).unwrap();
         t.forward(&mut carried);
+        agree(&along, &carried, &format!("seed {seed}: right-hand side"));
         t.backward(&carried, &mut y);
         for i in 0..first {
             let w = q[i] + (0..n).map(|j| a[i * n + j] * y[j]).sum::<f64>();

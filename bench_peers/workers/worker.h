@@ -86,6 +86,96 @@ static inline double *worker_dense(const worker_problem *p, size_t stride)
     return a;
 }
 
+/* 0 ... n - 1 in an order that looks like none, the same in every run. */
+static inline int32_t *worker_order(int n)
+{
+    int32_t *order = (int32_t *)calloc((size_t)n + 1, sizeof(int32_t));
+    uint32_t state = 12345;
+    for (int i = 0; i < n; i++) {
+        int at;
+        state = state * 1664525u + 1013904223u;
+        at = (int)((state >> 8) % (uint32_t)(i + 1));
+        order[i] = order[at];
+        order[at] = i;
+    }
+    return order;
+}
+
+static inline int worker_by_column(const void *p, const void *q)
+{
+    return (*(const int32_t *const *)p)[0] - (*(const int32_t *const *)q)[0];
+}
+
+/*
+ * The same problem with rows and bodies in another order. Solved between two timed solves, it lets nothing of the one be of
+ * use in the other: no analysed pattern, and no branch that the processor has learned to foresee.
+ */
+static inline worker_problem worker_shuffled(const worker_problem *p)
+{
+    const int n = p->n, bodies = p->bodies;
+    int32_t *rows = worker_order(n), *places = (int32_t *)calloc((size_t)n + 1, 4), *names = worker_order(bodies);
+    const int32_t **sorted = (const int32_t **)calloc((size_t)n + 1, sizeof *sorted);
+    int32_t *columns = (int32_t *)calloc((size_t)p->entries + 1, 4);
+    worker_problem s = *p;
+    for (int i = 0; i < n; i++) {
+        places[rows[i]] = i;
+    }
+    s.row_start = (int32_t *)calloc((size_t)n + 1, 4);
+    s.columns = (int32_t *)calloc((size_t)p->entries + 1, 4);
+    s.values = (double *)calloc((size_t)p->entries + 1, 8);
+    s.b = (double *)calloc((size_t)n + 1, 8);
+    s.lo = (double *)calloc((size_t)n + 1, 8);
+    s.hi = (double *)calloc((size_t)n + 1, 8);
+    s.jacobian = (double *)calloc(12 * (size_t)n + 1, 8);
+    s.inverse_mass = (double *)calloc(12 * (size_t)bodies + 1, 8);
+    s.compliance = (double *)calloc((size_t)n + 1, 8);
+    s.body_pairs = (int32_t *)calloc(2 * (size_t)n + 1, 4);
+    for (int k = 0; k < p->entries; k++) {
+        columns[k] = places[p->columns[k]];
+    }
+    for (int i = 0; i < n; i++) {
+        const int old = rows[i], begin = p->row_start[old], count = p->row_start[old + 1] - begin;
+        for (int k = 0; k < count; k++) {
+            sorted[k] = &columns[begin + k];
+        }
+        qsort(sorted, (size_t)count, sizeof *sorted, worker_by_column);
+        for (int k = 0; k < count; k++) {
+            s.columns[s.row_start[i] + k] = *sorted[k];
+            s.values[s.row_start[i] + k] = p->values[sorted[k] - columns];
+        }
+        s.row_start[i + 1] = s.row_start[i] + count;
+        s.b[i] = p->b[old];
+        s.lo[i] = p->lo[old];
+        s.hi[i] = p->hi[old];
+        for (int half = 0; half < 2 && bodies > 0; half++) {
+            const int body = p->body_pairs[2 * old + half];
+            s.body_pairs[2 * i + half] = body < 0 ? body : names[body];
+        }
+        if (bodies > 0) {
+            memcpy(s.jacobian + 12 * i, p->jacobian + 12 * old, 12 * sizeof(double));
+            s.compliance[i] = p->compliance[old];
+        }
+    }
+    for (int k = 0; k < bodies; k++) {
+        memcpy(s.inverse_mass + 12 * names[k], p->inverse_mass + 12 * k, 12 * sizeof(double));
+    }
+    if (p->normals) {
+        s.normals = (int32_t *)calloc((size_t)n + 1, 4);
+        s.mu = (double *)calloc((size_t)n + 1, 8);
+        for (int i = 0; i < n; i++) {
+            const int normal = p->normals[rows[i]];
+            s.normals[i] = normal < 0 ? normal : places[normal];
+            s.mu[i] = p->mu[rows[i]];
+        }
+    }
+    free(rows);
+    free(places);
+    free(names);
+    free(sorted);
+    free(columns);
+    return s;
+}
+
 static double worker_seconds(void)
 {
     struct timespec t;

@@ -400,8 +400,7 @@ impl Engine {
         if self.is_worker {
             report.set_judged_error(report.judge.total(&at));
         } else {
-            report.set_errors(&at);
-            at.rows(report.judge, &mut self.row_errors);
+            report.set_errors(&at, &mut self.row_errors);
         }
         Ok(())
     }

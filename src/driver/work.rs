@@ -230,8 +230,10 @@ impl Work {
         measured: bool,
         settings: &Settings,
     ) -> Result<Option<Outcome>> {
-        // Between measurements a look at the clock may cost as much as a small sweep.
-        let timed = measured || settings.time_limit > 0.0 || run.observer.is_some();
+        let converged = measured && self.monitor.energy() <= run.tolerance;
+        // Between measurements a look at the clock may cost as much as a small sweep; nobody asks how long a good start took.
+        let is_asked = settings.history_capacity > 0 || !(converged && run.iteration == 0);
+        let timed = (measured && is_asked) || settings.time_limit > 0.0 || run.observer.is_some();
         let seconds = if timed { run.budget.seconds() } else { self.monitor.seconds() };
         let (change, set_changes) = (self.state.change, self.state.set_changes);
         let record = self.record(run, Iteration { measured, change, set_changes, seconds, ..Iteration::default() });
@@ -243,7 +245,7 @@ impl Work {
                 return Ok(Some(Outcome::Stopped));
             }
         }
-        Ok((measured && self.monitor.energy() <= run.tolerance).then_some(Outcome::Converged))
+        Ok(converged.then_some(Outcome::Converged))
     }
 
     fn record(&mut self, run: &Run<'_>, record: Iteration) -> Iteration {

@@ -14,8 +14,8 @@ use super::lanes::{at_least, at_most};
 use crate::error::{refill, reserve, Result};
 use pulp::{Arch, Simd, WithSimd};
 
-/// The most numbers of a vector; rows are padded to whole ones.
-const LANES: usize = 8;
+/// Columns of a strip: rows are padded to whole ones, and kernels go down a strip with what it needs in registers.
+const STRIP: usize = 8;
 
 /// The upper triangle of a symmetric matrix, row by row, and what pivots made of it.
 pub struct Tableau {
@@ -29,8 +29,10 @@ pub struct Tableau {
     /// zero.
     inverse: Vec<f64>,
     end: Vec<u32>,
-    /// The pivot's column, and during sweeps the velocities.
+    /// The pivot's column or row, zero beyond the last row; during sweeps the velocities.
     column: Vec<f64>,
+    /// The right-hand side during elimination, padded likewise.
+    right: Vec<f64>,
     /// Which vector instructions there are.
     arch: Arch,
 }
@@ -45,6 +47,7 @@ impl Default for Tableau {
             inverse: Vec::new(),
             end: Vec::new(),
             column: Vec::new(),
+            right: Vec::new(),
             arch: Arch::new(),
         }
     }
@@ -55,7 +58,7 @@ impl Tableau {
     pub const ROOM: usize = 3;
 
     fn stride(n: usize) -> usize {
-        (n + Self::ROOM).next_multiple_of(LANES)
+        (n + Self::ROOM).next_multiple_of(STRIP)
     }
 
     /// Take memory for matrices of up to n by n.
@@ -63,6 +66,7 @@ impl Tableau {
         reserve(&mut self.t, n.saturating_mul(Self::stride(n)))?;
         reserve(&mut self.inverse, n)?;
         reserve(&mut self.end, n)?;
+        reserve(&mut self.right, Self::stride(n))?;
         reserve(&mut self.column, Self::stride(n))
     }
 
@@ -73,6 +77,7 @@ impl Tableau {
         self.end.clear();
         refill(&mut self.t, n.saturating_mul(self.stride), 0.0)?;
         refill(&mut self.inverse, n, 0.0)?;
+        refill(&mut self.right, self.stride, 0.0)?;
         refill(&mut self.column, self.stride, 0.0)
     }
 
@@ -106,15 +111,13 @@ impl Tableau {
         *pivot = pivot.max(least);
     }
 
-    /// Eliminate the first rows for good; each pivot is raised to the least one given for it.
-    pub fn eliminate(&mut self, least: &[f64]) -> Result<()> {
+    /// Eliminate the first rows for good; each pivot is raised to the least one given for it. Carries a right-hand side
+    /// along, as [`Self::forward`] does later.
+    pub fn eliminate(&mut self, least: &[f64], q: &mut [f64]) -> Result<()> {
         refill(&mut self.end, least.len(), 0)?;
-        for i in 0..least.len() {
-            let (quads, _) = self.t[i * self.stride..][..self.stride].as_chunks::<4>();
-            let zero = quads[i / 4 + 1..].iter().rev().take_while(|quad| **quad == [0.0; 4]).count();
-            self.end[i] = self.n.min(self.stride - 4 * zero) as u32;
-        }
+        self.right[..self.n].copy_from_slice(q);
         self.arch.dispatch(Eliminate { tableau: self, least });
+        q.copy_from_slice(&self.right[..self.n]);
         Ok(())
     }
 
@@ -165,9 +168,15 @@ impl Tableau {
         self.arch.dispatch(Pivot { tableau: self, k, enters });
     }
 
-    /// The column of the last pivot.
-    pub fn column(&self) -> &[f64] {
-        &self.column[..self.n]
+    /// `value += step sign column`, with the column of the last pivot, on the rows that were not eliminated.
+    pub fn add_column(&self, step: f64, sign: &[f64], value: &mut [f64]) {
+        let rows = self.first..self.n;
+        let (column, sign, value) = (&self.column[rows.clone()], &sign[rows.clone()], &mut value[rows]);
+        self.arch.dispatch(|| {
+            for ((value, sign), t) in value.iter_mut().zip(sign).zip(column) {
+                *value += (step * sign) * t;
+            }
+        });
     }
 }
 
@@ -181,19 +190,37 @@ impl WithSimd for Eliminate<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Tableau { t, stride, first, inverse, end, .. } = self.tableau;
-        let stride = *stride;
+        let Tableau { t, stride, n, first, inverse, end, right, .. } = self.tableau;
+        let (n, stride) = (*n, *stride / STRIP);
+        let ((t, _), (right, _)) = (t.as_chunks_mut::<STRIP>(), right.as_chunks_mut::<STRIP>());
+        for (i, end) in end.iter_mut().enumerate() {
+            let row = &t[i * stride..][..stride];
+            let mut last = stride;
+            while last > i / STRIP + 1 && is_zero(&row[last - 1]) {
+                last -= 1;
+            }
+            *end = n.min(STRIP * last) as u32;
+        }
         for (k, &least) in self.least.iter().enumerate() {
+            let stop = end[k] as usize;
+            let strips = k / STRIP..(stop - 1) / STRIP + 1;
             let (above, below) = t.split_at_mut((k + 1) * stride);
             let row = &mut above[k * stride..];
-            row[k] = row[k].max(least);
-            inverse[k] = 1.0 / row[k];
-            let stop = end[k] as usize;
-            for (i, other) in (k + 1..stop).zip(below.chunks_exact_mut(stride)) {
+            let pivot = &mut row[k / STRIP][k % STRIP];
+            *pivot = pivot.max(least);
+            let inverted = 1.0 / *pivot;
+            inverse[k] = inverted;
+            // Of the row's first strip the part up to the pivot does not count.
+            let done = right[k / STRIP];
+            subtract(simd, &mut right[strips.clone()], done[k % STRIP] * inverted, &row[strips.clone()]);
+            for j in 0..=k % STRIP {
+                right[k / STRIP][j] = done[j];
+            }
+            for (place, (i, &factor)) in (k + 1..stop).zip(&row.as_flattened()[k + 1..stop]).enumerate() {
                 // Joints of a chain are strangers to most others.
-                if row[i] != 0.0 {
-                    let range = whole::<S>(i)..whole::<S>(stop - 1) + width::<S>();
-                    subtract(simd, &mut other[range.clone()], row[i] * inverse[k], &row[range]);
+                if factor != 0.0 {
+                    let other = &mut below[place * stride..][i / STRIP..strips.end];
+                    subtract(simd, other, factor * inverted, &row[i / STRIP..strips.end]);
                     if let Some(end) = end.get_mut(i) {
                         *end = (*end).max(stop as u32);
                     }
@@ -216,31 +243,39 @@ impl WithSimd for Pivot<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Pivot { tableau: Tableau { t, stride, n, first, column, .. }, k, enters } = self;
-        let (n, stride, first) = (*n, *stride, *first);
-        let inverse = 1.0 / t[k * stride + k];
-        let above = first * stride..k * stride;
-        for (row, column) in t[above.clone()].chunks_exact(stride).zip(&mut column[first..k]) {
-            *column = row[k];
+        let (n, stride, first) = (*n, *stride / STRIP, *first);
+        let ((t, _), (column, _)) = (t.as_chunks_mut::<STRIP>(), column.as_chunks_mut::<STRIP>());
+        let (own, at) = (k / STRIP, k % STRIP);
+        let inverse = 1.0 / t[k * stride + own][at];
+        let scale = if enters { inverse } else { -inverse };
+        let (above, below) = t.split_at_mut(k * stride);
+        let above = &mut above[first * stride..];
+        let (row, below) = below.split_at_mut(stride);
+        let column = &mut column[..stride];
+        column[own..].copy_from_slice(&row[own..]);
+        for (column, strips) in column.as_flattened_mut()[first..k].iter_mut().zip(above.chunks_exact(stride)) {
+            *column = strips[own][at];
         }
-        column[k] = 0.0;
-        column[k + 1..n].copy_from_slice(&t[k * stride..][k + 1..n]);
-        let stop = whole::<S>(n - 1) + width::<S>();
-        for (i, row) in (first..n).zip(t[first * stride..].chunks_exact_mut(stride)) {
-            let factor = inverse * column[i];
+        column[own][at] = 0.0;
+        let column = &*column;
+        let factors = column.as_flattened();
+        for (place, (i, &factor)) in (first..).zip(&factors[first..k]).enumerate() {
             if factor != 0.0 {
-                let range = whole::<S>(i)..stop;
-                subtract(simd, &mut row[range.clone()], factor, &column[range]);
+                let strips = &mut above[place * stride..][..stride];
+                subtract(simd, &mut strips[i / STRIP..], factor * inverse, &column[i / STRIP..]);
+                strips[own][at] = scale * factor;
             }
         }
-        let scale = if enters { inverse } else { -inverse };
-        for (row, column) in t[above].chunks_exact_mut(stride).zip(&column[first..k]) {
-            row[k] = scale * column;
+        for (place, (i, &factor)) in (k + 1..).zip(&factors[k + 1..n]).enumerate() {
+            if factor != 0.0 {
+                let strips = &mut below[place * stride..][i / STRIP..stride];
+                subtract(simd, strips, factor * inverse, &column[i / STRIP..]);
+            }
         }
-        let row = &mut t[k * stride..][..n];
-        row[k] = -inverse;
-        for (t, column) in row[k + 1..].iter_mut().zip(&column[k + 1..n]) {
-            *t = scale * column;
+        for (strip, column) in row[own..].iter_mut().zip(&column[own..]) {
+            *strip = column.map(|v| scale * v);
         }
+        row[own][at] = -inverse;
     }
 }
 
@@ -271,45 +306,42 @@ impl WithSimd for Sweep<'_> {
         for p in first..n {
             inverse[p] = 1.0 / t[p * stride + p];
         }
-        let range = whole::<S>(first)..whole::<S>(n - 1) + width::<S>();
         let velocity = column;
         velocity[..n].copy_from_slice(w);
+        let ((t, _), (velocity, _)) = (t.as_chunks::<STRIP>(), velocity.as_chunks_mut::<STRIP>());
+        let stride = stride / STRIP;
         for _ in 0..sweeps {
             for p in first..n {
-                let row = &t[p * stride..][..stride];
                 let old = y[p];
-                y[p] = at_most(at_least(old - velocity[p] * inverse[p], least[p]), most[p]);
+                let target = old - velocity[p / STRIP][p % STRIP] * inverse[p];
+                y[p] = at_most(at_least(target, least[p]), most[p]);
                 let change = y[p] - old;
                 if change != 0.0 {
-                    subtract(simd, &mut velocity[range.clone()], -change, &row[range.clone()]);
+                    let strips = first / STRIP..stride;
+                    subtract(simd, &mut velocity[strips.clone()], -change, &t[p * stride..][strips]);
                 }
             }
         }
-        w[first..].copy_from_slice(&velocity[first..n]);
+        w[first..].copy_from_slice(&velocity.as_flattened()[first..n]);
     }
 }
 
-/// Numbers that are treated together.
-const fn width<S: Simd>() -> usize {
-    if S::F64_LANES > 4 {
-        LANES
-    } else {
-        4
-    }
-}
-
-/// The last number of whole vectors not above this.
-const fn whole<S: Simd>(number: usize) -> usize {
-    number / width::<S>() * width::<S>()
-}
-
-/// `row -= factor column`, in whole vectors.
+/// `row -= factor other`.
 #[inline(always)]
-fn subtract<S: Simd>(simd: S, row: &mut [f64], factor: f64, column: &[f64]) {
+fn subtract<S: Simd>(simd: S, row: &mut [[f64; STRIP]], factor: f64, other: &[[f64; STRIP]]) {
     let factor = simd.splat_f64s(-factor);
-    let (row, _) = S::as_mut_simd_f64s(row);
-    let (column, _) = S::as_simd_f64s(column);
-    for (row, column) in row.iter_mut().zip(column) {
-        *row = simd.mul_add_e_f64s(factor, *column, *row);
+    for (strip, other) in row.iter_mut().zip(other) {
+        let (strip, _) = S::as_mut_simd_f64s(strip);
+        let (other, _) = S::as_simd_f64s(other);
+        for (strip, other) in strip.iter_mut().zip(other) {
+            *strip = simd.mul_add_e_f64s(factor, *other, *strip);
+        }
     }
+}
+
+/// Are these all zero?
+#[inline(always)]
+fn is_zero(strip: &[f64; STRIP]) -> bool {
+    // Without their signs, and without a branch for each.
+    strip.iter().fold(0, |bits, v| bits | v.to_bits()) << 1 == 0
 }

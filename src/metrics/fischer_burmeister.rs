@@ -27,20 +27,9 @@ pub(super) fn phi(p: f64, q: f64) -> f64 {
     }
 }
 
-/// Both sides of a row: `phi(hi-x, w-)` and `phi(x-lo, w+)`.
-#[inline]
-pub(super) fn sides(x: f64, w: f64, lo: f64, hi: f64) -> [f64; 2] {
-    [phi(hi - x, (-w).max(0.0)), phi(x - lo, w.max(0.0))]
-}
-
-/// The residual of a row with these sides.
-#[inline]
-pub(super) fn of_sides([upper, lower]: [f64; 2]) -> f64 {
-    upper.abs().max(lower.abs())
-}
-
 /// One row's Fischer-Burmeister residual.
 #[inline]
 pub fn fischer_burmeister_row(x: f64, w: f64, lo: f64, hi: f64) -> f64 {
-    of_sides(sides(x, w, lo, hi))
+    let (upper, lower) = (phi(hi - x, (-w).max(0.0)), phi(x - lo, w.max(0.0)));
+    upper.abs().max(lower.abs())
 }

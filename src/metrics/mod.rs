@@ -115,6 +115,41 @@ pub struct Totals {
     pub duality_gap: f64,
 }
 
+impl Totals {
+    /// One row's errors under all of them.
+    #[inline(always)]
+    fn of_row(a: f64, x: f64, w: f64, lo: f64, hi: f64) -> Totals {
+        let within = lo <= x && x <= hi && !w.is_nan();
+        if !within {
+            return Totals::beyond(a, x, w, lo, hi);
+        }
+        // Only the side that w may not rest on counts: there p is the slack, q the speed.
+        let (p, q) = (if w > 0.0 { x - lo } else { hi - x }, w.abs());
+        let psi = fischer_burmeister::phi(p, q);
+        Totals {
+            energy: energy_row(a, x, w, lo, hi),
+            fischer_burmeister: psi,
+            natural: if p < q { p } else { q },
+            merit: 0.5 * psi * psi,
+            penalized: DEFAULT_LAMBDA * psi + penalized::penalty(p, q, DEFAULT_LAMBDA),
+            duality_gap: if q == 0.0 { 0.0 } else { q * p },
+        }
+    }
+
+    /// The same of a row with an impulse beyond its bounds.
+    #[cold]
+    fn beyond(a: f64, x: f64, w: f64, lo: f64, hi: f64) -> Totals {
+        Totals {
+            energy: energy_row(a, x, w, lo, hi),
+            fischer_burmeister: fischer_burmeister_row(x, w, lo, hi),
+            natural: natural_row(x, w, lo, hi),
+            merit: merit_row(x, w, lo, hi),
+            penalized: penalized_row(x, w, lo, hi, DEFAULT_LAMBDA),
+            duality_gap: duality_gap_row(x, w, lo, hi),
+        }
+    }
+}
+
 /// Where an error is measured: an x with its w = A x + b and the bounds in force there.
 #[derive(Clone, Copy)]
 pub struct Point<'a> {
@@ -159,9 +194,11 @@ impl Point<'_> {
         total
     }
 
-    /// All totals in one pass, with the same bits as each by itself.
-    pub fn totals(&self) -> Totals {
+    /// All totals in one pass, with the same bits as each by itself, and each row's error under `judge`, which is the
+    /// energy or the natural residual.
+    pub fn totals(&self, judge: Measure, rows: &mut [f64]) -> Totals {
         if !self.cones.is_empty() {
+            self.rows(judge, rows);
             return Totals {
                 energy: Measure::Energy.total(self),
                 fischer_burmeister: Measure::FischerBurmeister.total(self),
@@ -174,16 +211,15 @@ impl Point<'_> {
         let mut totals = Totals::default();
         let n = self.x.len();
         let (diagonal, w, lo, hi) = (&self.diagonal[..n], &self.w[..n], &self.lo[..n], &self.hi[..n]);
-        for i in 0..n {
-            let (x, w, lo, hi) = (self.x[i], w[i], lo[i], hi[i]);
-            let sides = fischer_burmeister::sides(x, w, lo, hi);
-            let psi = fischer_burmeister::of_sides(sides);
-            totals.energy += energy_row(diagonal[i], x, w, lo, hi);
-            totals.fischer_burmeister += psi;
-            totals.natural += natural_row(x, w, lo, hi);
-            totals.merit += 0.5 * psi * psi;
-            totals.penalized += penalized::penalize(sides, x, w, lo, hi, DEFAULT_LAMBDA);
-            totals.duality_gap += duality_gap_row(x, w, lo, hi);
+        for (i, out) in rows[..n].iter_mut().enumerate() {
+            let row = Totals::of_row(diagonal[i], self.x[i], w[i], lo[i], hi[i]);
+            *out = if judge == Measure::Energy { row.energy } else { row.natural };
+            totals.energy += row.energy;
+            totals.fischer_burmeister += row.fischer_burmeister;
+            totals.natural += row.natural;
+            totals.merit += row.merit;
+            totals.penalized += row.penalized;
+            totals.duality_gap += row.duality_gap;
         }
         totals
     }

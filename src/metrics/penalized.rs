@@ -5,7 +5,7 @@
 //! ```
 //! At an infinite bound there is no product to penalise (the condition is w = 0 alone), so only `l phi` remains.
 
-use super::fischer_burmeister::{of_sides, phi, sides};
+use super::fischer_burmeister::phi;
 
 /// The weight Chen, Chen and Kanzow found to work best.
 pub const DEFAULT_LAMBDA: f64 = 0.95;
@@ -13,14 +13,9 @@ pub const DEFAULT_LAMBDA: f64 = 0.95;
 /// One row's penalised residual with weight `lambda` in (0, 1].
 #[inline]
 pub fn penalized_row(x: f64, w: f64, lo: f64, hi: f64, lambda: f64) -> f64 {
-    penalize(sides(x, w, lo, hi), x, w, lo, hi, lambda)
-}
-
-/// The same of a row whose sides are known.
-#[inline]
-pub(super) fn penalize([upper, lower]: [f64; 2], x: f64, w: f64, lo: f64, hi: f64, lambda: f64) -> f64 {
-    let of = |phi: f64, p: f64, q: f64| lambda * phi + penalty(p, q, lambda);
-    of_sides([of(upper, hi - x, (-w).max(0.0)), of(lower, x - lo, w.max(0.0))])
+    let upper = penalized_phi(hi - x, (-w).max(0.0), lambda);
+    let lower = penalized_phi(x - lo, w.max(0.0), lambda);
+    upper.abs().max(lower.abs())
 }
 
 #[inline]
@@ -29,7 +24,7 @@ pub(super) fn penalized_phi(p: f64, q: f64, lambda: f64) -> f64 {
 }
 
 #[inline]
-fn penalty(p: f64, q: f64, lambda: f64) -> f64 {
+pub(super) fn penalty(p: f64, q: f64, lambda: f64) -> f64 {
     if p == f64::INFINITY {
         0.0
     } else {

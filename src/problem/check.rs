@@ -36,7 +36,10 @@ pub fn are_finite(values: &[f64]) -> bool {
             zero[k] += 0.0 * chunk[k];
         }
     }
-    zero.iter().chain(rest).all(|v| v.is_finite())
+    for (zero, v) in zero.iter_mut().zip(rest) {
+        *zero += 0.0 * v;
+    }
+    zero.iter().sum::<f64>() == 0.0
 }
 
 /// `a * b`, or the sentence that it overflows.
@@ -54,6 +57,7 @@ pub fn alike(p: f64, q: f64, a_ii: f64, a_jj: f64, tolerance: f64) -> bool {
 }
 
 /// A bound as it is meant: |v| >= 1e10 is infinite.
+#[inline]
 pub fn as_bound(v: f64) -> f64 {
     if v >= INFINITE_BOUND {
         f64::INFINITY
@@ -61,5 +65,27 @@ pub fn as_bound(v: f64) -> f64 {
         f64::NEG_INFINITY
     } else {
         v
+    }
+}
+
+/// Refuse bounds with nothing between them, and NaN, by name and index.
+pub fn intervals(lo: &[f64], hi: &[f64]) -> Result<()> {
+    // One question for all rows; who fails it is looked for afterwards.
+    let is_interval = |(&lo, &hi): (&f64, &f64)| {
+        let (l, h) = (as_bound(lo), as_bound(hi));
+        (l <= h) & (l < f64::INFINITY) & (h > f64::NEG_INFINITY)
+    };
+    if lo.iter().zip(hi).fold(true, |all, row| all & is_interval(row)) {
+        return Ok(());
+    }
+    let Some(i) = lo.iter().zip(hi).position(|row| !is_interval(row)) else { return Ok(()) };
+    let (l, h) = (as_bound(lo[i]), as_bound(hi[i]));
+    let invalid = |sentence: std::fmt::Arguments<'_>| Err(Error::new(Status::InvalidValue, sentence));
+    if l.is_nan() || l == f64::INFINITY {
+        invalid(format_args!("lo[{i}] is {}", lo[i]))
+    } else if h.is_nan() || h == f64::NEG_INFINITY {
+        invalid(format_args!("hi[{i}] is {}", hi[i]))
+    } else {
+        invalid(format_args!("lo[{i}] = {l} lies above hi[{i}] = {h}"))
     }
 }

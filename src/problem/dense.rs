@@ -77,10 +77,11 @@ impl Dense {
             Triangle::Lower => {
                 self.a.resize(n * n, 0.0);
                 for i in 0..n {
-                    for j in 0..=i {
-                        let v = a[i * row_stride + j];
-                        self.a[i * n + j] = v;
-                        self.a[j * n + i] = v;
+                    let given = &a[i * row_stride..][..i + 1];
+                    let (above, rest) = self.a.split_at_mut(i * n);
+                    rest[..i + 1].copy_from_slice(given);
+                    for (row, v) in above.chunks_exact_mut(n).zip(given) {
+                        row[i] = *v;
                     }
                 }
             }

@@ -145,10 +145,12 @@ impl Root {
     }
 
     /// `Lᵀ p`: a row's six entries whitened, or an impulse on the body.
-    fn whiten(&self, p: &[f64]) -> [f64; 6] {
-        let linear = self.linear.component_mul(&Vector3::from_column_slice(&p[..3]));
-        let angular = self.angular.tr_mul(&Vector3::from_column_slice(&p[3..6]));
-        [linear.x, linear.y, linear.z, angular.x, angular.y, angular.z]
+    #[inline]
+    fn whiten(&self, p: &[f64; 6]) -> [f64; 6] {
+        let (m, l) = (&self.linear, &self.angular);
+        // Above its diagonal L is zero.
+        let angular = [l.m11 * p[3] + l.m21 * p[4] + l.m31 * p[5], l.m22 * p[4] + l.m32 * p[5], l.m33 * p[5]];
+        [m.x * p[0], m.y * p[1], m.z * p[2], angular[0], angular[1], angular[2]]
     }
 
     /// `L y`: back to a true velocity.
@@ -228,30 +230,32 @@ impl Jacobian {
         std::mem::swap(&mut self.root, &mut self.next_root);
         self.inverse_mass.clear();
         self.inverse_mass.extend_from_slice(inverse_mass);
+        let ((given, _), (pairs, _)) = (rows.as_chunks::<ROW_LEN>(), bodies.as_chunks::<2>());
         self.raw.clear();
-        self.rows.clear();
-        for (row, pair) in rows.chunks_exact(ROW_LEN).zip(bodies.chunks_exact(2)) {
-            let mut raw = [0.0; ROW_LEN];
-            raw.copy_from_slice(row);
-            let mut pair = [pair[0], pair[1]];
+        self.raw.extend(given.iter().zip(pairs).map(|(row, pair)| {
+            let mut raw = *row;
             if pair[0] == pair[1] {
                 // A row on one body twice acts by the sum of its halves.
                 for c in 0..6 {
                     raw[c] += raw[6 + c];
                 }
-                pair[1] = -1;
             }
-            let mut k = [0.0; ROW_LEN];
-            let mut body = [nb as u32; 2];
+            raw
+        }));
+        let root = &self.root;
+        self.rows.clear();
+        self.rows.extend(self.raw.iter().zip(pairs).map(|(raw, pair)| {
+            let pair = [pair[0], if pair[1] == pair[0] { -1 } else { pair[1] }];
+            let mut row = Row { k: [0.0; ROW_LEN], body: [nb as u32; 2] };
+            let ((raw, _), (k, _)) = (raw.as_chunks::<6>(), row.k.as_chunks_mut::<6>());
             for half in 0..2 {
-                if pair[half] >= 0 {
-                    body[half] = pair[half] as u32;
-                    k[6 * half..][..6].copy_from_slice(&self.root[pair[half] as usize].whiten(&raw[6 * half..]));
+                if let Some(root) = root.get(pair[half] as usize) {
+                    row.body[half] = pair[half] as u32;
+                    k[half] = root.whiten(&raw[half]);
                 }
             }
-            self.raw.push(raw);
-            self.rows.push(Row { k, body });
-        }
+            row
+        }));
         self.compliance.clear();
         match compliance {
             Some(c) => self.compliance.extend_from_slice(c),
@@ -375,7 +379,7 @@ impl Jacobian {
         // The world slot rests. Capacity for it was reserved with the rows.
         motion.resize(v.len() + 6, 0.0);
         if let Some(forces) = forces {
-            for ((root, f), v) in root.iter().zip(forces.chunks_exact(6)).zip(motion.chunks_exact_mut(6)) {
+            for ((root, f), v) in root.iter().zip(forces.as_chunks::<6>().0).zip(motion.chunks_exact_mut(6)) {
                 let mut dv = root.whiten(f);
                 root.unwhiten(&mut dv);
                 for c in 0..6 {

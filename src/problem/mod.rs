@@ -25,7 +25,7 @@ pub use jacobian::{Jacobian, Row, BODY_LEN, ROW_LEN};
 
 use crate::error::{refill, reserve, Error, Result, Status};
 use crate::linalg::{at_least, at_most};
-use check::{finite, length};
+use check::{finite, intervals, length};
 
 /// Off-diagonal pairs may differ by this fraction of `sqrt(a_ii a_jj)` and still count as symmetric: engines that
 /// compute A in single precision are off by 1e-7.
@@ -284,24 +284,18 @@ impl Problem {
     pub fn set_bounds(&mut self, lo: &[f64], hi: &[f64]) -> Result<()> {
         length("lo", lo.len(), self.len())?;
         length("hi", hi.len(), self.len())?;
-        for i in 0..lo.len() {
-            let (l, h) = (as_bound(lo[i]), as_bound(hi[i]));
-            if l.is_nan() || l == f64::INFINITY {
-                return Err(Error::new(Status::InvalidValue, format_args!("lo[{i}] is {}", lo[i])));
+        intervals(lo, hi)?;
+        if self.friction.is_set() || self.has_cones() {
+            for i in 0..lo.len() {
+                let (l, h) = (as_bound(lo[i]), as_bound(hi[i]));
+                if self.friction.normal_of(i).is_some() {
+                    friction::check_cap(i, l, h)?;
+                }
+                cones::check_bounds(self.cones.part(i), i, l, h)?;
             }
-            if h.is_nan() || h == f64::NEG_INFINITY {
-                return Err(Error::new(Status::InvalidValue, format_args!("hi[{i}] is {}", hi[i])));
-            }
-            if l > h {
-                return Err(Error::new(Status::InvalidValue, format_args!("lo[{i}] = {l} lies above hi[{i}] = {h}")));
-            }
-            if self.friction.normal_of(i).is_some() {
-                friction::check_cap(i, l, h)?;
-            }
-            cones::check_bounds(self.cones.part(i), i, l, h)?;
         }
-        for i in 0..lo.len() {
-            (self.lo[i], self.hi[i]) = (as_bound(lo[i]), as_bound(hi[i]));
+        for (out, given) in [(&mut self.lo, lo), (&mut self.hi, hi)] {
+            out.iter_mut().zip(given).for_each(|(out, &v)| *out = as_bound(v));
         }
         Ok(())
     }

@@ -17,7 +17,7 @@
 
 use super::{damped, require_positive_diagonal, Progress, Solver, State};
 use crate::error::{refill, reserve, Error, Result, Status};
-use crate::linalg::Tableau;
+use crate::linalg::{at_least, at_most, Tableau};
 use crate::problem::{Gram, Operator, Problem};
 use crate::settings::{Settings, SolverKind};
 use crate::Budget;
@@ -61,7 +61,7 @@ pub(super) struct ActiveSet {
     high: Vec<f64>,
     /// How the value changes with others' pivots: -1 if the row is free, else 1.
     sign: Vec<f64>,
-    /// 1/√a, and ε a.
+    /// 1/√a, of rows with bounds; and ε a.
     scale: Vec<f64>,
     least_pivot: Vec<f64>,
     scratch: Vec<f64>,
@@ -145,9 +145,8 @@ impl Solver for ActiveSet {
         if self.begun {
             self.evaluate()?;
         } else {
-            self.tableau.eliminate(&self.least_pivot[..self.joints])?;
+            self.tableau.eliminate(&self.least_pivot[..self.joints], &mut self.q)?;
             self.begun = true;
-            self.tableau.forward(&mut self.q);
             self.guess();
         }
         for p in self.joints..self.order.len() {
@@ -176,9 +175,14 @@ impl ActiveSet {
         match problem.operator() {
             Operator::Dense(a) => {
                 for p in 0..n {
-                    let row = a.row(self.order[p] as usize);
-                    for (t, &j) in self.tableau.row_mut(p).iter_mut().zip(&self.order[p..]) {
-                        *t = row[j as usize];
+                    let (row, out) = (a.row(self.order[p] as usize), self.tableau.row_mut(p));
+                    if self.joints == 0 || self.joints == n {
+                        // In their own order.
+                        out.copy_from_slice(&row[p..]);
+                    } else {
+                        for (t, &j) in out.iter_mut().zip(&self.order[p..]) {
+                            *t = row[j as usize];
+                        }
                     }
                 }
             }
@@ -204,8 +208,10 @@ impl ActiveSet {
         for (p, &i) in self.order.iter().enumerate() {
             let a = problem.diagonal()[i as usize];
             self.tableau.row_mut(p)[0] = a;
-            self.scale[p] = 1.0 / a.sqrt();
             self.least_pivot[p] = EPSILON * a;
+            if p >= self.joints {
+                self.scale[p] = 1.0 / a.sqrt();
+            }
         }
         Ok(())
     }
@@ -223,19 +229,24 @@ impl ActiveSet {
 
     /// The problem of a correction y to the iterate.
     fn place(&mut self, problem: &Problem, state: &State) {
-        let (mut energy, mut size) = (0.0, 0.0f64);
+        let n = self.order.len();
+        let (x, w, a, b) = (&state.x[..n], &state.w[..n], &problem.diagonal()[..n], &problem.b()[..n]);
+        let (lo, hi, q) = (&self.lo[..n], &self.hi[..n], &mut self.q[..n]);
+        let (least, most) = (&mut self.least[..n], &mut self.most[..n]);
+        let (mut energy, mut size) = (0.0, 0.0);
         for (p, &i) in self.order.iter().enumerate() {
             let i = i as usize;
-            let (x, w, a) = (state.x[i], state.w[i], problem.diagonal()[i]);
+            let (x, w, a, b, lo, hi) = (x[i], w[i], a[i], b[i], lo[i], hi[i]);
+            let compliance = 1.0 / a;
             // What the row would do alone.
-            let step = (x - w / a).max(self.lo[i]).min(self.hi[i]) - x;
+            let step = at_most(at_least(x - w * compliance, lo), hi) - x;
             energy += a * step * step;
-            size = size.max(problem.b()[i].abs() * self.scale[p]);
-            self.q[p] = w;
-            (self.least[p], self.most[p]) = (self.lo[i] - x, self.hi[i] - x);
+            size = at_least(size, b * b * compliance);
+            q[p] = w;
+            (least[p], most[p]) = (lo - x, hi - x);
         }
         self.energy = energy;
-        self.tolerance = (SHARE * energy.sqrt()).max(ROUND_OFF * size);
+        self.tolerance = (SHARE * energy.sqrt()).max(ROUND_OFF * size.sqrt());
     }
 
     /// Begin at y = 0 with no row free; sweep; let those enter that came to rest between their bounds.
@@ -290,10 +301,7 @@ impl ActiveSet {
     /// Row p gets a new impulse or velocity, and the others' values change with it.
     fn pivot(&mut self, p: usize, step: f64, enters: bool) {
         self.tableau.pivot(p, enters);
-        let column = &self.tableau.column()[self.joints..];
-        for ((value, sign), t) in self.value[self.joints..].iter_mut().zip(&self.sign[self.joints..]).zip(column) {
-            *value += (step * sign) * t;
-        }
+        self.tableau.add_column(step, &self.sign, &mut self.value);
         self.sign[p] = if enters { -1.0 } else { 1.0 };
         self.limit(p);
         self.pivots += 1;
@@ -322,22 +330,14 @@ impl ActiveSet {
         let enough = 4 * n + 16;
         while self.pivots <= enough {
             while let Some((p, share, bound)) = self.first_bound() {
-                for i in self.joints..n {
-                    if self.is_free(i) {
-                        self.y[i] += share * (self.value[i] - self.y[i]);
-                    }
-                }
+                self.approach(share);
                 self.y[p] = bound;
                 self.leave(p);
                 if self.pivots.is_multiple_of(PIVOTS) && budget.spent() {
                     return Progress::OutOfTime;
                 }
             }
-            for i in self.joints..n {
-                if self.is_free(i) {
-                    self.y[i] = self.value[i];
-                }
-            }
+            self.approach(1.0);
             let before = self.pivots;
             for p in self.joints..n {
                 if self.is_wrong(p) && !self.is_free(p) {
@@ -354,13 +354,27 @@ impl ActiveSet {
         Progress::Stalled
     }
 
+    /// Go a share of the way to the face's minimum.
+    fn approach(&mut self, share: f64) {
+        let rows = self.joints..self.order.len();
+        let (value, sign) = (&self.value[rows.clone()], &self.sign[rows.clone()]);
+        for ((y, value), sign) in self.y[rows].iter_mut().zip(value).zip(sign) {
+            if *sign < 0.0 {
+                *y = if share < 1.0 { *y + share * (value - *y) } else { *value };
+            }
+        }
+    }
+
     /// The first bound on the way to the face's minimum: row, share of the way, bound.
     fn first_bound(&self) -> Option<(usize, f64, f64)> {
+        let rows = self.joints..self.order.len();
+        let (value, sign) = (&self.value[rows.clone()], &self.sign[rows.clone()]);
+        let (low, high) = (&self.low[rows.clone()], &self.high[rows]);
         let mut first = None;
         let mut least = 1.0;
-        for p in self.joints..self.order.len() {
-            if self.is_wrong(p) && self.is_free(p) {
-                let (from, to) = (self.y[p], self.value[p]);
+        for (p, (((&value, low), high), sign)) in (self.joints..).zip(value.iter().zip(low).zip(high).zip(sign)) {
+            if (value < *low || value > *high) && *sign < 0.0 {
+                let (from, to) = (self.y[p], value);
                 let bound = if to < from { self.least[p] } else { self.most[p] };
                 let share = ((bound - from) / (to - from)).max(0.0);
                 if share < least {
@@ -380,18 +394,22 @@ impl ActiveSet {
 
     /// Hand the iterate to the driver.
     fn publish(&mut self, problem: &Problem, state: &mut State) {
+        let n = self.order.len();
+        let (x, a, lo, hi) = (&mut state.x[..n], &problem.diagonal()[..n], &self.lo[..n], &self.hi[..n]);
+        let places = self.y.iter().zip(&self.least).zip(&self.most);
         let mut change = 0.0;
-        for (p, &i) in self.order.iter().enumerate() {
+        for (&i, ((y, least), most)) in self.order.iter().zip(places) {
             let i = i as usize;
-            let x = if self.y[p] <= self.least[p] {
-                self.lo[i]
-            } else if self.y[p] >= self.most[p] {
-                self.hi[i]
+            let old = x[i];
+            let new = if y <= least {
+                lo[i]
+            } else if y >= most {
+                hi[i]
             } else {
-                state.x[i] + self.y[p]
+                old + y
             };
-            change += problem.diagonal()[i] * (x - state.x[i]).powi(2);
-            state.x[i] = x;
+            change += a[i] * (new - old) * (new - old);
+            x[i] = new;
         }
         state.change = 0.5 * change;
         state.set_changes = self.pivots;
