@@ -139,9 +139,11 @@ x = clamp(0), or of {FLOOR:e} J; what a solver says of itself does not count. Wh
 contradict each other, solved means within 1.1 times the least error anybody reached; such problems are marked \\*. A
 solver with a tolerance of its own runs at several, and its fastest run that is good enough counts. Times are the best of
 several runs and include a solver's set-up: symbolic analysis, factorisation, copies. Handles and arenas that an engine
-keeps between steps are kept. libmlcp is the shipped shared library, called through its C interface; it reads Jacobian
-rows where they are known, or A only where the name says so. Bullet, ODE and ProxQP read A dense; Siconos a linear
-complementarity problem made from it, which is not timed. PIQP, ProxQP and DAQP are called from Python, which adds some
+keeps between steps are kept; between two timed runs libmlcp, ODE and Bullet solve the same problem with rows and bodies in
+another order, so that nothing of the one run is of use in the next. libmlcp is the shipped shared library, called through
+its C interface; it reads Jacobian rows where they are known and forms of A what it needs, or A only where the name says so:
+dense up to 128 rows, compressed beyond. Bullet, ODE and ProxQP read A dense; Siconos a linear complementarity problem made
+from it, which is not timed. PIQP, ProxQP and DAQP are called from Python, which adds some
 microseconds. Each solver has {} s per problem for all of its runs. Every attempt, with a hash of its x, is in
 `target/bench_peers/results.csv`.
 
@@ -228,6 +230,20 @@ Geometric mean of the fastest peer's time, whichever solves the problem, over th
     for (h, peer, ratio, against) in list {
         let _ = writeln!(out, "| {} | {} | {peer} | {ratio:.2} | {} |", h.problem, h.n, factor(against));
     }
+    let Some(ode) = ode else { return };
+    out.push_str("\nWhere n < 100 and ODE's Dantzig solves the problem, geometric means of times over its own:\n\n");
+    for c in (0..race.field.len()).take(2) {
+        let heats = race.heats.iter().filter(|h| h.n < 100);
+        let ratios: Vec<f64> = heats.filter_map(|h| Some(seconds(h, c)? / seconds(h, ode)?)).collect();
+        let _ = writeln!(
+            out,
+            "- {}: {} on {} problems, of which on {} more than 1.2.",
+            race.field[c].name,
+            factor(geometric_mean(&ratios)),
+            ratios.len(),
+            ratios.iter().filter(|r| **r > 1.2).count()
+        );
+    }
 }
 
 /// Milliseconds of everyone on everything.
@@ -240,6 +256,7 @@ fn times(out: &mut String, race: &Race) {
         let _ = write!(out, "| {}{} | {} |", h.problem, if h.relaxed { " \\*" } else { "" }, h.n);
         for (c, e) in h.entries.iter().enumerate() {
             let text = match seconds(h, c) {
+                Some(t) if t < 1e-4 => format!("{:.4}", 1e3 * t),
                 Some(t) => format!("{:.3}", 1e3 * t),
                 None if e.ended => "-".into(),
                 None => "- [c]".into(),

@@ -24,18 +24,12 @@ static int solve(void *data)
     return j->solver->solveMLCP(j->a, j->b, j->x, j->lo, j->hi, j->dependency, j->sweeps);
 }
 
-int main(int argc, char **argv)
+/* Lemke computes with its bounds; Bullet's own infinity of contacts is 1e10. */
+static void fill(Job &j, const worker_problem &p, bool lemke)
 {
-    if (argc != 3) {
-        fprintf(stderr, "bullet: SOLVER FILE\n");
-        return 1;
-    }
-    const char *name = argv[1];
-    const bool lemke = strcmp(name, "lemke") == 0, pgs = strcmp(name, "pgs") == 0;
-    const worker_problem p = worker_read(argv[2]);
     const int n = p.n;
+    const double most = lemke ? 1e10 : HUGE_VAL;
     double *dense = worker_dense(&p, (size_t)n);
-    Job j;
     j.sweeps = 0;
     j.a.resize(n, n);
     j.b.resize(n);
@@ -47,13 +41,30 @@ int main(int argc, char **argv)
         for (int k = 0; k < n; k++) {
             j.a.setElem(i, k, dense[(size_t)i * (size_t)n + (size_t)k]);
         }
-        /* Lemke computes with its bounds; Bullet's own infinity of contacts is 1e10. */
-        const double most = lemke ? 1e10 : HUGE_VAL;
         j.b[i] = -p.b[i];
         j.lo[i] = p.lo[i] < -most ? -most : p.lo[i];
         j.hi[i] = p.hi[i] > most ? most : p.hi[i];
         j.dependency[i] = -1;
     }
+    free(dense);
+}
+
+static Job other;
+
+static void solve_other(void *) { solve(&other); }
+
+int main(int argc, char **argv)
+{
+    if (argc != 3) {
+        fprintf(stderr, "bullet: SOLVER FILE\n");
+        return 1;
+    }
+    const char *name = argv[1];
+    const bool lemke = strcmp(name, "lemke") == 0, pgs = strcmp(name, "pgs") == 0;
+    const worker_problem p = worker_read(argv[2]);
+    Job j;
+    fill(j, p, lemke);
+    fill(other, worker_shuffled(&p), lemke);
     btDantzigSolver dantzig_solver;
     btLemkeSolver lemke_solver;
     btSolveProjectedGaussSeidel pgs_solver;
@@ -63,12 +74,14 @@ int main(int argc, char **argv)
     if (lemke) {
         j.solver = &lemke_solver;
     }
+    other.solver = j.solver;
     for (j.sweeps = pgs ? 100 : 1; j.sweeps <= 1000000; j.sweeps *= 10) {
         char setting[32];
         int claim = 0;
-        const double seconds = worker_time(solve, nullptr, &j, &claim);
+        other.sweeps = j.sweeps;
+        const double seconds = worker_time(solve, solve_other, &j, &claim);
         snprintf(setting, sizeof setting, pgs ? "%d-sweeps" : "exact", j.sweeps);
-        worker_print(setting, seconds, claim, n, j.x.getBufferPointer());
+        worker_print(setting, seconds, claim, p.n, j.x.getBufferPointer());
         if (!pgs) {
             break;
         }

@@ -2,11 +2,14 @@
  * libmlcp through its C interface. Timed: refilling the problem handle and solving. The handles are kept between
  * repetitions, as an engine keeps them between steps, but solve another problem in between, the same with rows and bodies
  * in another order: all they keep is memory, and patterns are analysed anew.
- * Solvers: auto, bpp, ipm, pgs from Jacobian rows where there are any, else compressed rows; auto-matrix: from A alone;
+ * Solvers: auto, bpp, ipm, pgs from Jacobian rows where there are any, else from A; auto-matrix: from A alone. A is given
+ * dense, as ODE and Bullet have it, up to 128 rows, and in compressed rows beyond.
  * auto-warm: from the impulses in FILE.start, and what is solved in between is the step before, FILE.last, as it was then.
  */
 #include "mlcp.h"
 #include "worker.h"
+
+#define MOST_DENSE 128
 
 typedef struct {
     worker_problem p;
@@ -14,6 +17,8 @@ typedef struct {
     mlcp_solver *solver;
     int matrix_only;
     double *x;
+    /* A with all its zeros, if there are few rows. */
+    double *dense, *last_dense;
     /* The start, or NULL; what is solved in between, its start and its solution. */
     double *start;
     worker_problem last;
@@ -28,13 +33,15 @@ static void check(mlcp_status status)
     }
 }
 
-static int solve_from(job *j, const worker_problem *p, const double *start, double *x)
+static int solve_from(job *j, const worker_problem *p, const double *dense, const double *start, double *x)
 {
     const size_t n = (size_t)p->n, entries = (size_t)p->entries;
     mlcp_report report;
     if (p->bodies > 0 && !j->matrix_only) {
         check(mlcp_problem_set_jacobian(j->problem, p->inverse_mass, 12 * (size_t)p->bodies, p->jacobian, 12 * n,
                                         p->body_pairs, 2 * n, p->compliance, n));
+    } else if (dense) {
+        check(mlcp_problem_set_dense(j->problem, n, dense, n * n, n, MLCP_TRIANGLE_LOWER));
     } else {
         check(mlcp_problem_set_csr(j->problem, n, p->row_start, n + 1, p->columns, entries, p->values, entries));
     }
@@ -51,21 +58,21 @@ static int solve_from(job *j, const worker_problem *p, const double *start, doub
 static int solve(void *data)
 {
     job *j = (job *)data;
-    return solve_from(j, &j->p, j->start, j->x);
+    return solve_from(j, &j->p, j->dense, j->start, j->x);
 }
 
 /* Solve the step before. */
 static void step_before(void *data)
 {
     job *j = (job *)data;
-    solve_from(j, &j->last, j->last_start, j->last_x);
+    solve_from(j, &j->last, j->last_dense, j->last_start, j->last_x);
 }
 
 /* Solve the shuffled problem, so that nothing of the last repetition can be of use in the next. */
 static void forget(void *data)
 {
     job *j = (job *)data;
-    solve_from(j, &j->last, NULL, j->last_x);
+    solve_from(j, &j->last, j->last_dense, NULL, j->last_x);
 }
 
 /* FILE.last has the step before; FILE.start the start of that step, then that of this one. */
@@ -108,6 +115,10 @@ int main(int argc, char **argv)
         j.last_x = (double *)calloc((size_t)j.p.n + 1, sizeof(double));
     }
     j.x = (double *)calloc((size_t)j.p.n + 1, sizeof(double));
+    if (j.p.n <= MOST_DENSE && j.last.n <= MOST_DENSE) {
+        j.dense = worker_dense(&j.p, (size_t)j.p.n);
+        j.last_dense = worker_dense(&j.last, (size_t)j.last.n);
+    }
     j.matrix_only = strcmp(name, "auto-matrix") == 0;
     check(mlcp_settings_init(&settings, sizeof settings));
     check(mlcp_solver_kind_from_name(j.matrix_only || warm ? "auto" : name, &settings.solver));

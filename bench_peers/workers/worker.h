@@ -185,14 +185,14 @@ static double worker_seconds(void)
 
 /*
  * Best time of several calls of solve(data): repeated until they took 30 ms together, 500 at most, within 0.4 s.
- * before(data), which may be NULL, is called before each and not timed.
+ * before(data), which may be NULL, is called between them and not timed.
  */
 static double worker_time(int (*solve)(void *), void (*before)(void *), void *data, int *claim)
 {
     const double begin = worker_seconds();
     double best = HUGE_VAL, total = 0.0;
     for (int k = 0; k < 500 && total < 0.03 && (k == 0 || worker_seconds() - begin < 0.4); k++) {
-        if (before) {
+        if (before && k > 0) {
             before(data);
         }
         const double start = worker_seconds();
