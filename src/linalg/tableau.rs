@@ -213,9 +213,7 @@ impl WithSimd for Eliminate<'_> {
             // Of the row's first strip the part up to the pivot does not count.
             let done = right[k / STRIP];
             subtract(simd, &mut right[strips.clone()], done[k % STRIP] * inverted, &row[strips.clone()]);
-            for j in 0..=k % STRIP {
-                right[k / STRIP][j] = done[j];
-            }
+            right[k / STRIP][..=k % STRIP].copy_from_slice(&done[..=k % STRIP]);
             for (place, (i, &factor)) in (k + 1..stop).zip(&row.as_flattened()[k + 1..stop]).enumerate() {
                 // Joints of a chain are strangers to most others.
                 if factor != 0.0 {
