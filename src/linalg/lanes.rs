@@ -11,7 +11,7 @@
 
 /// Two doubles.
 #[derive(Clone, Copy)]
-pub struct Two(ops::Two);
+pub struct Two(pub(super) ops::Two);
 
 impl Two {
     /// The same number twice.

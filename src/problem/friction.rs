@@ -236,15 +236,41 @@ impl FrictionBounds<'_> {
     }
 }
 
-impl FrictionBounds<'_> {
-    /// Fetch a part of what [`FrictionBounds::at`] reads of row `i` and its neighbours; those that follow fetch the others.
+impl<'a> FrictionBounds<'a> {
+    /// Bounds that follow nothing.
+    pub fn fixed(lo: &'a [f64], hi: &'a [f64]) -> Self {
+        FrictionBounds { lo, hi, normal: &[], width: &[], coupled: false }
+    }
+
+    /// The rows' own bounds.
+    #[inline(always)]
+    pub fn own(&self) -> (&'a [f64], &'a [f64]) {
+        (self.lo, self.hi)
+    }
+
+    /// Do any rows follow others?
+    #[inline(always)]
+    pub fn has_friction(&self) -> bool {
+        !self.normal.is_empty()
+    }
+
+    /// The coefficients if the bounds are coupled, else half their widths; of rows that follow others.
+    #[inline(always)]
+    pub fn width(&self) -> &'a [f64] {
+        self.width
+    }
+
+    /// Do the bounds follow the current impulses?
+    #[inline(always)]
+    pub fn is_coupled(&self) -> bool {
+        self.coupled
+    }
+
+    /// Fetch what [`FrictionBounds::at`] reads of row `i` and its neighbours.
     #[inline(always)]
     pub fn fetch(&self, i: usize) {
-        match i % 4 {
-            0 => [self.lo, self.hi].iter().for_each(|v| fetch(&v[i])),
-            1 => self.width.get(i).map_or((), fetch),
-            _ => self.normal.get(i).map_or((), fetch),
-        }
+        [self.lo, self.hi].iter().for_each(|v| fetch(&v[i]));
+        self.width.get(i).into_iter().for_each(fetch);
     }
 }
 

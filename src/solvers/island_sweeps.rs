@@ -176,8 +176,7 @@ impl IslandSweeps {
             impulses.advance(rows, x);
             velocities.advance(bodies, sweeper.y());
         }
-        let bounds = problem.friction_bounds();
-        let swept = sweeper.sweep_list(problem, x, rows, at, |i, x| bounds.at(i, x));
+        let swept = sweeper.sweep_list(problem, x, rows, at, problem.friction_bounds());
         state.set_changes += swept.set_changes;
         let size = 2.0 * swept.change;
         let beta = if last > 0.0 { size / last } else { 0.0 };

@@ -30,6 +30,8 @@ mod prox;
 mod prox_gs;
 mod prox_newton;
 mod proximal;
+mod quad_visit;
+mod quads;
 mod row_sweep;
 mod scaled;
 mod spg;

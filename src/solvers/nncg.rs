@@ -54,8 +54,7 @@ impl Solver for Nncg {
     fn step(&mut self, problem: &Problem, state: &mut State, _: &Budget) -> Result<Progress> {
         // x keeps z for a moment.
         state.x.copy_from_slice(&self.z);
-        let bounds = problem.friction_bounds();
-        let swept = self.sweeper.sweep(problem, &mut self.z, Order::Forth, |i, x| bounds.at(i, x));
+        let swept = self.sweeper.sweep(problem, &mut self.z, Order::Forth, problem.friction_bounds());
         let size = 2.0 * swept.change;
         let beta = if self.last > 0.0 { size / self.last } else { 0.0 };
         let plain = self.last == 0.0;

@@ -45,10 +45,9 @@ impl Solver for Pgs {
     }
 
     fn step(&mut self, problem: &Problem, state: &mut State, _: &Budget) -> Result<Progress> {
-        let bounds = problem.friction_bounds();
         let mut swept = [Swept::default(); TOGETHER];
         let swept = &mut swept[..state.at_once.clamp(1, TOGETHER)];
-        self.sweeper.sweeps(problem, &mut state.x, swept, |i, x| bounds.at(i, x));
+        self.sweeper.sweeps(problem, &mut state.x, swept, problem.friction_bounds());
         let (last, earlier) = swept.split_last().map_or((Swept::default(), &[][..]), |(last, rest)| (*last, rest));
         state.earlier.extend(earlier.iter().map(|s| (s.change, s.set_changes)));
         state.w_is_exact = false;

@@ -20,7 +20,7 @@ use super::sweep::{Order, Sweeper, ROUND_OFF};
 use super::{Progress, Solver, State};
 use crate::error::{refill, reserve, Result};
 use crate::linalg::Failure;
-use crate::problem::Problem;
+use crate::problem::{FrictionBounds, Problem};
 use crate::settings::{Settings, SolverKind};
 use crate::Budget;
 
@@ -79,8 +79,8 @@ impl Solver for PgsSm {
         self.sweeper.moved(problem, &state.x)?;
         let mut swept = Default::default();
         for _ in 0..SWEEPS {
-            let (lo, hi) = (&self.qp.lo, &self.qp.hi);
-            swept = self.sweeper.sweep(problem, &mut state.x, Order::Forth, |i, _| (lo[i], hi[i]));
+            let bounds = FrictionBounds::fixed(&self.qp.lo, &self.qp.hi);
+            swept = self.sweeper.sweep(problem, &mut state.x, Order::Forth, bounds);
         }
         self.qp.refresh(problem, state)?;
         for (free, i) in self.is_free.iter_mut().zip(0..) {

@@ -15,35 +15,20 @@
 //! Rows are visited in chunks, at whose end all changes go into `y`: then sweeps may follow each other chunk by chunk
 //! (`wave.rs`), and have the same bits whether they do or not.
 
+use super::quad_visit::{Quads, Sums};
+use super::quads::{Part, Plan, QUAD_ROWS, TRIO};
 use super::sweep::Swept;
 use super::wave::{self, Wave};
-use crate::error::{refill, Result};
-use crate::linalg::{at_least, at_most, fetch};
-use crate::problem::{Jacobian, Problem, Row};
+use crate::linalg::{at_least, at_most, fetch, with_lanes, Kernel, Lanes};
+use crate::problem::{FrictionBounds, Jacobian, Problem, Row};
 use std::ops::Range;
 
 /// Rows that a visit looks ahead.
 const AHEAD: usize = 2;
+/// Rows whose numbers share a cache line.
+const LINE: usize = 8;
 
-/// Length of the couplings of `n` rows: the first and the last ones have neighbours that are not there.
-pub(super) fn couplings_len(n: usize) -> usize {
-    n + AHEAD
-}
-
-/// `[A_i,i-1, A_i,i-2]` of every row i; zero where there is no such row.
-pub(super) fn find_couplings(jacobian: &Jacobian, couplings: &mut Vec<[f64; AHEAD]>) -> Result<()> {
-    let rows = jacobian.rows();
-    refill(couplings, couplings_len(rows.len()), [0.0; AHEAD])?;
-    for i in 1..rows.len() {
-        couplings[i][0] = rows[i].coupling(&rows[i - 1]);
-        if i > 1 {
-            couplings[i][1] = rows[i].coupling(&rows[i - 2]);
-        }
-    }
-    Ok(())
-}
-
-/// The same along a list of rows: of its first two rows no neighbours before them count.
+/// `[A_i,i-1, A_i,i-2]` of every row i of a list, where i - 1 is the row before it on the list; zero where there is none.
 pub(super) fn find_couplings_along(list: &[u32], jacobian: &Jacobian, couplings: &mut [[f64; AHEAD]]) {
     let mut behind: [Option<&Row>; AHEAD] = [None; AHEAD];
     for (&i, coupling) in list.iter().zip(couplings) {
@@ -64,71 +49,110 @@ pub(super) struct RowSweep<'a> {
     pub problem: &'a Problem,
     pub jacobian: &'a Jacobian,
     pub relaxation: f64,
-    pub couplings: &'a [[f64; AHEAD]],
+    pub bounds: FrictionBounds<'a>,
     /// `Kᵀx`.
     pub y: &'a mut [f64],
     pub x: &'a mut [f64],
 }
 
 impl RowSweep<'_> {
-    /// Visit all rows, `BACK`wards or as they are listed.
-    #[inline]
-    pub fn run<const BACK: bool>(mut self, bounds: impl Fn(usize, &[f64]) -> (f64, f64)) -> Swept {
-        let n = self.x.len();
-        let count = wave::chunks(n);
-        let mut swept = Swept::default();
-        for k in 0..count {
-            let rows = wave::rows_of(if BACK { count - 1 - k } else { k }, n);
-            self.visit::<false>(along::<BACK>(rows, self.couplings), &bounds, &mut swept, &mut Fetch::default());
-        }
-        swept.close()
+    /// Visit all rows as planned, or `BACK`wards.
+    pub fn run<const BACK: bool>(self, plan: &Plan) -> Swept {
+        with_lanes(Once::<BACK> { rows: self, plan })
     }
 
-    /// So many sweeps as they are listed, in one pass over memory; `swept` is what each did.
-    #[inline]
-    pub fn pass(mut self, wave: &Wave, swept: &mut [Swept], bounds: impl Fn(usize, &[f64]) -> (f64, f64)) {
-        let n = self.x.len();
-        let mut fetch = Fetch { pace: swept.len(), ..Fetch::default() };
-        swept.fill(Swept::default());
-        wave.run(swept.len(), |sweep, chunk| {
-            if sweep == 0 {
-                fetch.rows = wave::rows_of(chunk + 1, n);
-            }
-            let rows = wave::rows_of(chunk, n);
-            self.visit::<true>(along::<false>(rows, self.couplings), &bounds, &mut swept[sweep], &mut fetch);
-        });
-        for swept in swept {
-            *swept = swept.close();
-        }
+    /// So many sweeps as planned, in one pass over memory; `swept` is what each did.
+    pub fn pass(self, plan: &Plan, wave: &Wave, swept: &mut [Swept]) {
+        with_lanes(Pass { rows: self, plan, wave, swept });
     }
 
     /// Visit the rows of a rising list that has everything they are coupled to, with the couplings found along it.
     #[inline(never)]
-    pub fn run_along(mut self, list: &[u32], bounds: impl Fn(usize, &[f64]) -> (f64, f64)) -> Swept {
-        let (couplings, n) = (self.couplings.iter().copied(), self.jacobian.rows().len());
-        let (mut swept, mut fetch) = (Swept::default(), Fetch::default());
+    pub fn run_along(mut self, list: &[u32], couplings: &[[f64; AHEAD]]) -> Swept {
+        let (couplings, n) = (couplings.iter().copied(), self.jacobian.rows().len());
+        let mut swept = Swept::default();
         match as_range(list) {
-            Some(rows) => {
-                self.visit::<false>((rows.start..rows.end.min(n)).zip(couplings), bounds, &mut swept, &mut fetch)
-            }
-            None => {
-                self.visit::<false>(list.iter().map(|&i| i as usize).zip(couplings), bounds, &mut swept, &mut fetch)
-            }
+            Some(rows) => self.visit((rows.start..rows.end.min(n)).zip(couplings), &mut swept),
+            None => self.visit(list.iter().map(|&i| i as usize).zip(couplings), &mut swept),
         }
         swept.close()
     }
 
-    /// Visit rows, given with what each owes to the two before it, and meanwhile `FETCH` others. Behind the last one all
-    /// changes are in y.
+    /// Visit a chunk, and meanwhile `fetch` another.
     #[inline(always)]
-    fn visit<const FETCH: bool>(
+    fn chunk<L: Lanes, const BACK: bool>(
         &mut self,
-        visits: impl Iterator<Item = (usize, [f64; AHEAD])>,
-        bounds: impl Fn(usize, &[f64]) -> (f64, f64),
+        lanes: L,
+        part: Part<'_>,
         swept: &mut Swept,
-        fetch: &mut Fetch,
+        fetch: &mut Fetch<'_>,
     ) {
-        let RowSweep { problem, jacobian, relaxation, couplings, y, x } = self;
+        let rubbing = if self.bounds.has_friction() { part.rubbing } else { 0 };
+        let plain = rubbing..part.quads.len();
+        if BACK {
+            self.others::<BACK>(&part, swept, fetch);
+            self.quads::<L, BACK, false>(lanes, &part, plain, swept, fetch);
+            self.quads::<L, BACK, true>(lanes, &part, 0..rubbing, swept, fetch);
+        } else {
+            self.quads::<L, BACK, true>(lanes, &part, 0..rubbing, swept, fetch);
+            self.quads::<L, BACK, false>(lanes, &part, plain, swept, fetch);
+            self.others::<BACK>(&part, swept, fetch);
+        }
+    }
+
+    /// Visit those quads of a chunk; `RUBS`: bounds follow the trios' first rows.
+    #[inline(always)]
+    fn quads<L: Lanes, const BACK: bool, const RUBS: bool>(
+        &mut self,
+        lanes: L,
+        part: &Part<'_>,
+        which: Range<usize>,
+        swept: &mut Swept,
+        fetch: &mut Fetch<'_>,
+    ) {
+        let (list, notes) = (&part.quads[which.clone()], &part.notes[which]);
+        let mut sums = Sums::new(lanes);
+        let mut quads = Quads::new(lanes, self);
+        for k in 0..list.len() {
+            let k = if BACK { list.len() - 1 - k } else { k };
+            fetch.after(QUAD_ROWS, quads.x());
+            if !quads.visit::<BACK, RUBS>(&list[k], &notes[k], &mut sums) {
+                self.carefully::<BACK>(&list[k], swept);
+                quads = Quads::new(lanes, self);
+            }
+        }
+        sums.close(lanes, swept);
+    }
+
+    /// Visit those rows of a chunk that are in no quad.
+    #[inline(always)]
+    fn others<const BACK: bool>(&mut self, part: &Part<'_>, swept: &mut Swept, fetch: &mut Fetch<'_>) {
+        let Part { rest, couplings, .. } = part;
+        fetch.after(rest.len(), self.x);
+        let count = rest.len();
+        let visits = (0..count).map(|k| {
+            let k = if BACK { count - 1 - k } else { k };
+            (rest[k] as usize, if BACK { [couplings[k + 1][0], couplings[k + 2][1]] } else { couplings[k] })
+        });
+        self.visit(visits, swept);
+    }
+
+    /// Visit the rows of a quad one by one: a row that overflows stays as it is.
+    #[cold]
+    #[inline(never)]
+    fn carefully<const BACK: bool>(&mut self, quad: &[u32; 4], swept: &mut Swept) {
+        for i in quad.iter().map(|&i| i as usize) {
+            for s in 0..TRIO {
+                let row = if BACK { i + TRIO - 1 - s } else { i + s };
+                self.visit(std::iter::once((row, [0.0; AHEAD])), swept);
+            }
+        }
+    }
+
+    /// Visit rows, given with what each owes to the two before it. Behind the last one all changes are in y.
+    #[inline(always)]
+    fn visit(&mut self, visits: impl Iterator<Item = (usize, [f64; AHEAD])>, swept: &mut Swept) {
+        let RowSweep { problem, jacobian, relaxation, bounds, y, x } = self;
         let rows = jacobian.rows();
         let n = rows.len();
         let (x, b, a) = (&mut x[..n], &problem.b()[..n], &problem.diagonal()[..n]);
@@ -140,11 +164,8 @@ impl RowSweep<'_> {
         };
         let mut sum = *swept;
         for (i, [near, far]) in visits {
-            if FETCH {
-                fetch.next(problem, jacobian, couplings, x);
-            }
             let (row, old, step) = (&rows[i], x[i], *relaxation / a[i]);
-            let (lo, hi) = bounds(i, x);
+            let (lo, hi) = bounds.at(i, x);
             let own = old - step * (compliance[i] * old + b[i]);
             // In the order in which they come to be known: the last change comes in last.
             let target = ((own - (step * far) * behind[1].1) - step * row.dot(y)) - (step * near) * behind[0].1;
@@ -166,50 +187,101 @@ impl RowSweep<'_> {
     }
 }
 
-/// Some rows, `BACK`wards or as they are listed, with their couplings.
-#[inline(always)]
-fn along<const BACK: bool>(
-    rows: Range<usize>,
-    couplings: &[[f64; AHEAD]],
-) -> impl Iterator<Item = (usize, [f64; AHEAD])> + '_ {
-    rows.clone().map(move |k| {
-        let i = if BACK { rows.end - 1 - (k - rows.start) } else { k };
-        (i, if BACK { [couplings[i + 1][0], couplings[i + 2][1]] } else { couplings[i] })
-    })
+/// One sweep.
+struct Once<'a, const BACK: bool> {
+    rows: RowSweep<'a>,
+    plan: &'a Plan,
+}
+
+impl<const BACK: bool> Kernel for Once<'_, BACK> {
+    type Output = Swept;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) -> Swept {
+        let Once { mut rows, plan } = self;
+        let n = rows.x.len();
+        let count = wave::chunks(n);
+        let mut swept = Swept::default();
+        let mut fetch = Fetch::new(&rows, plan, 1);
+        for k in 0..count {
+            let chunk = |k: usize| if BACK { count - 1 - k } else { k };
+            if n > wave::NEAREST && k + 1 < count {
+                fetch.rows = wave::rows_of(chunk(k + 1), n);
+            }
+            rows.chunk::<L, BACK>(lanes, plan.part(chunk(k)), &mut swept, &mut fetch);
+        }
+        swept.close()
+    }
+}
+
+/// Several sweeps.
+struct Pass<'a> {
+    rows: RowSweep<'a>,
+    plan: &'a Plan,
+    wave: &'a Wave,
+    swept: &'a mut [Swept],
+}
+
+impl Kernel for Pass<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) {
+        let Pass { mut rows, plan, wave, swept } = self;
+        let n = rows.x.len();
+        let mut fetch = Fetch::new(&rows, plan, swept.len());
+        swept.fill(Swept::default());
+        for (sweep, chunk) in wave.visits(swept.len()) {
+            if sweep == 0 {
+                fetch.rows = wave::rows_of(chunk + 1, n);
+            }
+            rows.chunk::<L, false>(lanes, plan.part(chunk), &mut swept[sweep], &mut fetch);
+        }
+        for swept in swept {
+            *swept = swept.close();
+        }
+    }
 }
 
 /// Rows that come from memory while others are visited, so that neither waits for the other: one for every `pace` visits.
-#[derive(Default)]
-struct Fetch {
+struct Fetch<'a> {
+    problem: &'a Problem,
+    jacobian: &'a Jacobian,
+    bounds: FrictionBounds<'a>,
+    plan: &'a Plan,
     rows: Range<usize>,
     pace: usize,
-    pause: usize,
+    visits: usize,
 }
 
-impl Fetch {
-    /// A visit takes place.
+impl<'a> Fetch<'a> {
+    fn new(sweep: &RowSweep<'a>, plan: &'a Plan, pace: usize) -> Self {
+        let RowSweep { problem, jacobian, bounds, .. } = *sweep;
+        Fetch { problem, jacobian, bounds, plan, rows: 0..0, pace, visits: 0 }
+    }
+
+    /// So many visits take place.
     #[inline(always)]
-    fn next(&mut self, problem: &Problem, jacobian: &Jacobian, couplings: &[[f64; AHEAD]], x: &[f64]) {
-        self.pause += 1;
-        if self.pause < self.pace {
-            return;
-        }
-        self.pause = 0;
-        let Some(i) = self.rows.next() else { return };
-        // A row is about two cache lines long. Eight doubles or four couplings share one: each row fetches one of them.
-        let row = &jacobian.rows()[i];
-        fetch(&row.k[0]);
-        fetch(&row.k[8]);
-        match i % 8 {
-            0 => fetch(&x[i]),
-            1 => fetch(&problem.b()[i]),
-            2 => fetch(&problem.diagonal()[i]),
-            3 => {
-                fetch(&jacobian.compliance()[i]);
-                fetch(&couplings[i]);
+    fn after(&mut self, visits: usize, x: &[f64]) {
+        self.visits += visits;
+        while self.visits >= LINE * self.pace {
+            self.visits -= LINE * self.pace;
+            let at = self.rows.start..(self.rows.start + LINE).min(self.rows.end);
+            self.rows.start = at.end;
+            let Some(i) = at.clone().next() else { continue };
+            // A row is about two cache lines long.
+            for row in &self.jacobian.rows()[at] {
+                fetch(&row.k[0]);
+                fetch(&row.k[LINE]);
             }
-            7 => fetch(&couplings[i]),
-            _ => problem.friction_bounds().fetch(i),
+            let (order, notes) = self.plan.memory();
+            fetch(&order[i]);
+            fetch(&notes[i]);
+            fetch(&notes[(i + LINE / 2).min(notes.len() - 1)]);
+            fetch(&x[i]);
+            fetch(&self.problem.b()[i]);
+            fetch(&self.jacobian.compliance()[i]);
+            self.bounds.fetch(i);
         }
     }
 }

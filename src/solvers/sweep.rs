@@ -6,11 +6,12 @@
 //! Cost per sweep: the nonzeros of A; with Jacobian rows 48 flops a row (`row_sweep.rs`), on whitened rows
 //! (`problem/jacobian.rs`) and the whitened velocity `y = Kᵀx`, which is carried along.
 
+use super::quads::Plan;
 use super::row_sweep::{self, RowSweep};
 use super::wave::{self, Wave};
 use crate::error::{refill, reserve, Result};
 use crate::linalg::{at_least, at_most};
-use crate::problem::{Csr, Dense, Jacobian, Operator, Problem};
+use crate::problem::{Csr, Dense, FrictionBounds, Jacobian, Operator, Problem};
 
 /// Changes whose energy is below this fraction of the impulses' own energy are round-off.
 pub(super) const ROUND_OFF: f64 = 1e-31;
@@ -47,8 +48,8 @@ impl Swept {
 #[derive(Default)]
 pub(super) struct Sweeper {
     relaxation: f64,
-    /// Of Jacobian rows: what each owes to the two before it.
-    couplings: Vec<[f64; 2]>,
+    /// Of Jacobian rows: in which order they are visited.
+    plan: Plan,
     /// Of Jacobian rows: how closely sweeps may follow each other.
     wave: Wave,
     /// Whitened body velocities Kᵀx of a Jacobian problem.
@@ -73,7 +74,7 @@ impl Order {
 impl Sweeper {
     pub fn reserve(&mut self, problem: &Problem) -> Result<()> {
         if let Operator::Jacobian(jacobian) = problem.operator() {
-            reserve(&mut self.couplings, row_sweep::couplings_len(problem.len()))?;
+            self.plan.reserve(problem.len(), jacobian.bodies())?;
             reserve(&mut self.y, jacobian.whitened_len())?;
             self.wave.reserve(problem.len(), jacobian.bodies())?;
         }
@@ -83,7 +84,7 @@ impl Sweeper {
     pub fn start(&mut self, problem: &Problem, x: &[f64], relaxation: f64) -> Result<()> {
         self.relaxation = relaxation;
         if let Operator::Jacobian(jacobian) = problem.operator() {
-            row_sweep::find_couplings(jacobian, &mut self.couplings)?;
+            self.plan.find(problem, jacobian)?;
             self.wave.find(problem, jacobian)?;
         }
         self.moved(problem, x)
@@ -101,23 +102,17 @@ impl Sweeper {
     }
 
     /// Visit the rows in `order`; `bounds` gives those of a row at the current x.
-    pub fn sweep(
-        &mut self,
-        problem: &Problem,
-        x: &mut [f64],
-        order: Order,
-        bounds: impl Fn(usize, &[f64]) -> (f64, f64),
-    ) -> Swept {
+    pub fn sweep(&mut self, problem: &Problem, x: &mut [f64], order: Order, bounds: FrictionBounds<'_>) -> Swept {
         let relaxation = self.relaxation;
         match problem.operator() {
             Operator::Dense(a) => visit(problem, relaxation, x, order.rows(x.len()), bounds, |i, x| a.row_dot(i, x)),
             Operator::Csr(a) => visit(problem, relaxation, x, order.rows(x.len()), bounds, |i, x| a.row_dot(i, x)),
             Operator::Jacobian(jacobian) => {
-                let Sweeper { couplings, y, .. } = self;
-                let rows = RowSweep { problem, jacobian, relaxation, couplings, y, x };
+                let Sweeper { plan, y, .. } = self;
+                let rows = RowSweep { problem, jacobian, relaxation, bounds, y, x };
                 match order {
-                    Order::Forth => rows.run::<false>(bounds),
-                    Order::Back => rows.run::<true>(bounds),
+                    Order::Forth => rows.run::<false>(plan),
+                    Order::Back => rows.run::<true>(plan),
                 }
             }
         }
@@ -128,7 +123,7 @@ impl Sweeper {
     pub fn start_lists(&mut self, problem: &Problem, relaxation: f64) -> Result<()> {
         self.relaxation = relaxation;
         if let Operator::Jacobian(jacobian) = problem.operator() {
-            refill(&mut self.couplings, row_sweep::couplings_len(problem.len()), [0.0; 2])?;
+            self.plan.couplings_of_lists(problem.len())?;
             refill(&mut self.y, jacobian.whitened_len(), 0.0)?;
         }
         Ok(())
@@ -137,7 +132,7 @@ impl Sweeper {
     /// Before the first sweep over a list. `at`: how many rows are on the lists before it.
     pub fn enter_list(&mut self, problem: &Problem, x: &[f64], list: &[u32], at: usize) {
         if let Operator::Jacobian(jacobian) = problem.operator() {
-            row_sweep::find_couplings_along(list, jacobian, &mut self.couplings[at..]);
+            row_sweep::find_couplings_along(list, jacobian, &mut self.plan.couplings_mut()[at..]);
             for i in list.iter().map(|&i| i as usize).filter(|&i| x[i] != 0.0) {
                 jacobian.rows()[i].add(x[i], &mut self.y);
             }
@@ -151,7 +146,7 @@ impl Sweeper {
         x: &mut [f64],
         list: &[u32],
         at: usize,
-        bounds: impl Fn(usize, &[f64]) -> (f64, f64),
+        bounds: FrictionBounds<'_>,
     ) -> Swept {
         let relaxation = self.relaxation;
         let rows = list.iter().map(|&i| i as usize);
@@ -159,8 +154,8 @@ impl Sweeper {
             Operator::Dense(a) => visit(problem, relaxation, x, rows, bounds, |i, x| a.row_dot(i, x)),
             Operator::Csr(a) => visit(problem, relaxation, x, rows, bounds, |i, x| a.row_dot(i, x)),
             Operator::Jacobian(jacobian) => {
-                let couplings = &self.couplings[at..];
-                RowSweep { problem, jacobian, relaxation, couplings, y: &mut self.y, x }.run_along(list, bounds)
+                let couplings = &self.plan.couplings_mut()[at..];
+                RowSweep { problem, jacobian, relaxation, bounds, y: &mut self.y, x }.run_along(list, couplings)
             }
         }
     }
@@ -175,19 +170,13 @@ impl Sweeper {
 
     /// As many sweeps as `swept` has places for, [`Sweeper::together`] at most, as the rows are listed: the same bits as
     /// one after the other.
-    pub fn sweeps(
-        &mut self,
-        problem: &Problem,
-        x: &mut [f64],
-        swept: &mut [Swept],
-        bounds: impl Fn(usize, &[f64]) -> (f64, f64),
-    ) {
+    pub fn sweeps(&mut self, problem: &Problem, x: &mut [f64], swept: &mut [Swept], bounds: FrictionBounds<'_>) {
         match problem.operator() {
             Operator::Jacobian(jacobian) if swept.len() > 1 => {
-                let Sweeper { relaxation, couplings, wave, y } = self;
-                RowSweep { problem, jacobian, relaxation: *relaxation, couplings, y, x }.pass(wave, swept, bounds);
+                let Sweeper { relaxation, plan, wave, y } = self;
+                RowSweep { problem, jacobian, relaxation: *relaxation, bounds, y, x }.pass(plan, wave, swept);
             }
-            _ => swept.iter_mut().for_each(|swept| *swept = self.sweep(problem, x, Order::Forth, &bounds)),
+            _ => swept.iter_mut().for_each(|swept| *swept = self.sweep(problem, x, Order::Forth, bounds)),
         }
     }
 
@@ -260,13 +249,13 @@ fn visit(
     relaxation: f64,
     x: &mut [f64],
     rows: impl Iterator<Item = usize>,
-    bounds: impl Fn(usize, &[f64]) -> (f64, f64),
+    bounds: FrictionBounds<'_>,
     velocity: impl Fn(usize, &[f64]) -> f64,
 ) -> Swept {
     let (b, a) = (problem.b(), problem.diagonal());
     let mut swept = Swept::default();
     for i in rows {
-        let (lo, hi) = bounds(i, x);
+        let (lo, hi) = bounds.at(i, x);
         let old = x[i];
         let new = at_most(at_least(old - relaxation / a[i] * (velocity(i, x) + b[i]), lo), hi);
         // Not finite: the row overflowed, and x stays as it is.

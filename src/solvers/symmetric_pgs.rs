@@ -41,8 +41,7 @@ impl Solver for SymmetricPgs {
     }
 
     fn step(&mut self, problem: &Problem, state: &mut State, _: &Budget) -> Result<Progress> {
-        let friction = problem.friction_bounds();
-        let bounds = |i: usize, x: &[f64]| friction.at(i, x);
+        let bounds = problem.friction_bounds();
         let forth = self.sweeper.sweep(problem, &mut state.x, Order::Forth, bounds);
         let back = self.sweeper.sweep(problem, &mut state.x, Order::Back, bounds);
         state.w_is_exact = false;

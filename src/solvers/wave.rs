@@ -18,11 +18,13 @@ use crate::problem::{Jacobian, Problem};
 use std::ops::Range;
 
 /// Rows of a chunk.
-const CHUNK: usize = 512;
+pub(super) const CHUNK: usize = 1024;
 /// Sweeps that make one pass: two hide the memory where arithmetic takes half as long as reading, more reach further back.
 pub(super) const SWEEPS: usize = 4;
 /// Up to this many rows, some 25 MB, stay in the last cache from one sweep to the next, which is near enough.
 const NEAR: usize = 1 << 17;
+/// Up to this many rows are so near that fetching them ahead does not pay.
+pub(super) const NEAREST: usize = 1 << 14;
 
 /// Sweeps that a problem of `n` rows is passed by together.
 pub(super) fn together(n: usize) -> usize {
@@ -90,19 +92,45 @@ impl Wave {
         Ok(())
     }
 
-    /// Call `visit(sweep, chunk)` for all chunks of so many sweeps. The first goes ahead chunk by chunk, the others follow
-    /// as closely as they may.
-    pub fn run(&self, sweeps: usize, mut visit: impl FnMut(usize, usize)) {
-        let mut next = [0; SWEEPS];
-        for ahead in 0..self.reach.len() {
-            visit(0, ahead);
-            next[0] = ahead + 1;
-            for sweep in 1..sweeps {
-                while self.reach.get(next[sweep]).is_some_and(|&reach| (reach as usize) < next[sweep - 1]) {
-                    visit(sweep, next[sweep]);
-                    next[sweep] += 1;
-                }
+    /// All chunks of so many sweeps, as `(sweep, chunk)`. The first goes ahead chunk by chunk, the others follow as closely
+    /// as they may.
+    pub fn visits(&self, sweeps: usize) -> Visits<'_> {
+        Visits { reach: &self.reach, sweeps, sweep: 0, next: [0; SWEEPS] }
+    }
+}
+
+/// Chunks in the order of their visits.
+pub(super) struct Visits<'a> {
+    reach: &'a [u32],
+    sweeps: usize,
+    /// The one to look at.
+    sweep: usize,
+    /// The next chunk of each sweep.
+    next: [usize; SWEEPS],
+}
+
+impl Iterator for Visits<'_> {
+    type Item = (usize, usize);
+
+    fn next(&mut self) -> Option<(usize, usize)> {
+        let Visits { reach, sweeps, sweep, next } = self;
+        loop {
+            let chunk = next[*sweep];
+            let may = match *sweep {
+                0 => chunk < reach.len(),
+                behind => reach.get(chunk).is_some_and(|&reach| (reach as usize) < next[behind - 1]),
+            };
+            if may {
+                next[*sweep] += 1;
+                let visit = (*sweep, chunk);
+                // The first waits for the others after every chunk.
+                *sweep = if *sweep == 0 { 1 % *sweeps } else { *sweep };
+                return Some(visit);
             }
+            if *sweep == 0 {
+                return None;
+            }
+            *sweep = (*sweep + 1) % *sweeps;
         }
     }
 }
