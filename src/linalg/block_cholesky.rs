@@ -109,7 +109,7 @@ impl BlockCholesky {
     }
 
     /// Add `block` at (i, j) and its transpose at (j, i); the pair must be in the pattern. On the diagonal it is added
-    /// once.
+    /// once, and only its lower triangle counts.
     pub fn add(&mut self, i: usize, j: usize, block: &Block) {
         let (p, q) = (self.pattern.place[i], self.pattern.place[j]);
         match p.cmp(&q) {

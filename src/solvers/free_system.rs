@@ -12,7 +12,7 @@
 //! velocities. Small Γ costs digits on that side; callers refine. Patterns are analysed once per contact graph.
 
 use crate::error::{refill, reserve, Result};
-use crate::linalg::{Block, BlockCholesky, DenseCholesky, Failure, PanelCholesky};
+use crate::linalg::{Block, BlockCholesky, DenseCholesky, Failure, PanelCholesky, Two};
 use crate::problem::{Csr, Jacobian, Operator, Problem, Row};
 use crate::Budget;
 
@@ -393,16 +393,17 @@ impl Default for PairBlocks {
 }
 
 impl PairBlocks {
+    /// Of the own blocks, which are symmetric, only the lower triangle: its columns begin with the pair of rows that has the
+    /// diagonal.
     #[inline]
     fn add(&mut self, row: &Row, weight: f64) {
-        let (first, second) = row.k.split_at(6);
+        let (halves, _) = row.k.as_chunks::<6>();
+        let [first, second] = [&halves[0], &halves[1]].map(|half| pairs(half));
         for d in 0..6 {
-            let scaled = [weight * first[d], weight * second[d]];
-            for c in 0..6 {
-                self.own[0][(c, d)] += first[c] * scaled[0];
-                self.across[(c, d)] += second[c] * scaled[0];
-                self.own[1][(c, d)] += second[c] * scaled[1];
-            }
+            let scaled = [&halves[0], &halves[1]].map(|half| Two::both(weight * half[d]));
+            add_column(&mut self.own[0], d, d / 2, first, scaled[0]);
+            add_column(&mut self.own[1], d, d / 2, second, scaled[1]);
+            add_column(&mut self.across, d, 0, second, scaled[0]);
         }
     }
 
@@ -418,6 +419,22 @@ impl PairBlocks {
         if p < bodies && q < bodies {
             matrix.add(q, p, &self.across);
         }
+    }
+}
+
+/// Six numbers two by two.
+#[inline]
+fn pairs(six: &[f64; 6]) -> [Two; 3] {
+    let (two, _) = six.as_chunks::<2>();
+    [Two::load(&two[0]), Two::load(&two[1]), Two::load(&two[2])]
+}
+
+/// Column d of `block`, from pair `from` of its rows on, += half times `scaled`.
+#[inline]
+fn add_column(block: &mut Block, d: usize, from: usize, half: [Two; 3], scaled: Two) {
+    let (column, _) = block.as_mut_slice()[6 * d..6 * d + 6].as_chunks_mut::<2>();
+    for c in from..3 {
+        Two::load(&column[c]).add_product(half[c], scaled).store(&mut column[c]);
     }
 }
 
