@@ -38,8 +38,8 @@ pub trait Lanes: Copy {
     fn sums(self, v: [Self::Four; 4]) -> Self::Four;
     /// The first three columns of four rows.
     fn columns(self, rows: [Self::Four; 4]) -> [Self::Four; 3];
-    /// How many lie between their bounds in one of `p` and `q` only.
-    fn crossed(self, p: Self::Four, q: Self::Four, lo: Self::Four, hi: Self::Four) -> usize;
+    /// How many lie between `least` and `most` in one of `p` and `q` only.
+    fn crossed(self, p: Self::Four, q: Self::Four, least: Self::Four, most: Self::Four) -> usize;
     /// Is none of them larger than the largest number, or NaN?
     fn are_below_infinity(self, v: Self::Four) -> bool;
 }
@@ -138,11 +138,11 @@ mod avx {
             ]
         }
         #[inline(always)]
-        fn crossed(self, p: __m256d, q: __m256d, lo: __m256d, hi: __m256d) -> usize {
+        fn crossed(self, p: __m256d, q: __m256d, least: __m256d, most: __m256d) -> usize {
             let avx = self.avx;
-            let (above, below) = (avx._mm256_cmp_pd::<_CMP_GT_OQ>(p, lo), avx._mm256_cmp_pd::<_CMP_LT_OQ>(p, hi));
+            let (above, below) = (avx._mm256_cmp_pd::<_CMP_GT_OQ>(p, least), avx._mm256_cmp_pd::<_CMP_LT_OQ>(p, most));
             let before = avx._mm256_and_pd(above, below);
-            let (above, below) = (avx._mm256_cmp_pd::<_CMP_GT_OQ>(q, lo), avx._mm256_cmp_pd::<_CMP_LT_OQ>(q, hi));
+            let (above, below) = (avx._mm256_cmp_pd::<_CMP_GT_OQ>(q, least), avx._mm256_cmp_pd::<_CMP_LT_OQ>(q, most));
             let after = avx._mm256_and_pd(above, below);
             avx._mm256_movemask_pd(avx._mm256_xor_pd(before, after)).count_ones() as usize
         }
@@ -217,8 +217,8 @@ impl Lanes for Plain {
         [0, 1, 2].map(|c| rows.map(|row| row[c]))
     }
     #[inline(always)]
-    fn crossed(self, p: Quad, q: Quad, lo: Quad, hi: Quad) -> usize {
-        let between = |v: f64, c: usize| v > lo[c] && v < hi[c];
+    fn crossed(self, p: Quad, q: Quad, least: Quad, most: Quad) -> usize {
+        let between = |v: f64, c: usize| v > least[c] && v < most[c];
         (0..4).filter(|&c| between(p[c], c) != between(q[c], c)).count()
     }
     #[inline(always)]
