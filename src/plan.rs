@@ -202,7 +202,8 @@ impl Plan {
                 self.push(SolverKind::Nncg, Reason::LastResort, LAST_SWEEPS);
             }
         }
-        if warm && coupled && !in_haste {
+        // Sweeps are in the plan of a large problem already: they take no memory that a cold solve has not.
+        if warm && coupled && !in_haste && problem.len() > FEW {
             self.push(SolverKind::Pgs, Reason::RoughStart, SMOOTHING_SWEEPS);
         }
         // Coupled friction makes the interior point method's system unsymmetric, and its factor dense.

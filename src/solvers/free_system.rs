@@ -11,8 +11,9 @@
 //! dense or in 6 by 6 blocks over the graph of bodies that share a row. A wall of 30 bricks has 564 rows and 180
 //! velocities. Small Γ costs digits on that side; callers refine. Patterns are analysed once per contact graph.
 
+use super::pair_blocks::PairBlocks;
 use crate::error::{refill, reserve, Result};
-use crate::linalg::{Block, BlockCholesky, DenseCholesky, Failure, PanelCholesky, Two};
+use crate::linalg::{Block, BlockCholesky, DenseCholesky, Failure, PanelCholesky};
 use crate::problem::{Csr, Jacobian, Operator, Problem, Row};
 use crate::Budget;
 
@@ -330,12 +331,12 @@ impl FreeSystem {
             self.bodies.add(k, k, &Block::identity());
         }
         // Rows of one contact follow each other: their blocks are added up before they go to their places.
-        let mut sum = PairBlocks::default();
+        let mut sum = PairBlocks::of([NONE; 2]);
         for (&i, &weight) in self.free.iter().zip(&self.inverse_gamma) {
             let row = &a.rows()[i as usize];
-            if row.body != sum.pair {
+            if row.body != sum.pair() {
                 sum.add_to(&mut self.bodies, a.bodies());
-                sum = PairBlocks { pair: row.body, ..PairBlocks::default() };
+                sum = PairBlocks::of(row.body);
             }
             sum.add(row, weight);
         }
@@ -375,66 +376,6 @@ impl FreeSystem {
             _ => {}
         }
         Ok(())
-    }
-}
-
-/// `Σ Kᵀ Γ⁻¹ K` over rows on one pair of bodies.
-struct PairBlocks {
-    pair: [u32; 2],
-    own: [Block; 2],
-    /// The second body's rows, the first one's columns.
-    across: Block,
-}
-
-impl Default for PairBlocks {
-    fn default() -> Self {
-        PairBlocks { pair: [NONE; 2], own: [Block::zeros(); 2], across: Block::zeros() }
-    }
-}
-
-impl PairBlocks {
-    /// Of the own blocks, which are symmetric, only the lower triangle: its columns begin with the pair of rows that has the
-    /// diagonal.
-    #[inline]
-    fn add(&mut self, row: &Row, weight: f64) {
-        let (halves, _) = row.k.as_chunks::<6>();
-        let [first, second] = [&halves[0], &halves[1]].map(|half| pairs(half));
-        for d in 0..6 {
-            let scaled = [&halves[0], &halves[1]].map(|half| Two::both(weight * half[d]));
-            add_column(&mut self.own[0], d, d / 2, first, scaled[0]);
-            add_column(&mut self.own[1], d, d / 2, second, scaled[1]);
-            add_column(&mut self.across, d, 0, second, scaled[0]);
-        }
-    }
-
-    /// The world, which is the body after the last, has no block.
-    fn add_to(&self, matrix: &mut BlockCholesky, bodies: usize) {
-        let [p, q] = self.pair.map(|k| k as usize);
-        if p < bodies {
-            matrix.add(p, p, &self.own[0]);
-        }
-        if q < bodies {
-            matrix.add(q, q, &self.own[1]);
-        }
-        if p < bodies && q < bodies {
-            matrix.add(q, p, &self.across);
-        }
-    }
-}
-
-/// Six numbers two by two.
-#[inline]
-fn pairs(six: &[f64; 6]) -> [Two; 3] {
-    let (two, _) = six.as_chunks::<2>();
-    [Two::load(&two[0]), Two::load(&two[1]), Two::load(&two[2])]
-}
-
-/// Column d of `block`, from pair `from` of its rows on, += half times `scaled`.
-#[inline]
-fn add_column(block: &mut Block, d: usize, from: usize, half: [Two; 3], scaled: Two) {
-    let (column, _) = block.as_mut_slice()[6 * d..6 * d + 6].as_chunks_mut::<2>();
-    for c in from..3 {
-        Two::load(&column[c]).add_product(half[c], scaled).store(&mut column[c]);
     }
 }
 

@@ -24,6 +24,7 @@ mod lemke;
 mod minmap_newton;
 mod newton;
 mod nncg;
+mod pair_blocks;
 mod pgs;
 mod pgs_sm;
 mod prox;
