@@ -108,8 +108,6 @@ typedef enum {
     MLCP_REASON_GOOD_START = 12,
     // Time is limited and the problem falls into islands: sweeps over those of the largest energy error.
     MLCP_REASON_WORST_ISLANDS = 13,
-    // Pivots did not settle from the start that was given: sweeps take out what is rough about it.
-    MLCP_REASON_ROUGH_START = 14,
 } mlcp_reason;
 
 // The solvers. Numbers are part of the ABI.

@@ -41,13 +41,11 @@ pub enum Reason {
     GoodStart = 12,
     /// Time is limited and the problem falls into islands: sweeps over those of the largest energy error.
     WorstIslands = 13,
-    /// Pivots did not settle from the start that was given: sweeps take out what is rough about it.
-    RoughStart = 14,
 }
 
 impl Reason {
     /// Every reason.
-    pub const ALL: [Reason; 15] = [
+    pub const ALL: [Reason; 14] = [
         Reason::Requested,
         Reason::TimeLimit,
         Reason::Pivots,
@@ -62,7 +60,6 @@ impl Reason {
         Reason::Islands,
         Reason::GoodStart,
         Reason::WorstIslands,
-        Reason::RoughStart,
     ];
 
     /// The reason as a sentence.
@@ -82,7 +79,6 @@ impl Reason {
             Reason::Islands => c"the problem falls into islands: auto on each of them",
             Reason::GoodStart => c"the start is nearly good enough: a few sweeps, if they get there",
             Reason::WorstIslands => c"time is limited: sweeps over the islands with the largest energy error",
-            Reason::RoughStart => c"pivots did not settle from the given start: sweeps take out what is rough about it",
         }
     }
 }
@@ -103,8 +99,6 @@ pub const MAX_STAGES: usize = 7;
 
 /// Sweeps from a start that is nearly good enough.
 const FEW_SWEEPS: usize = 4;
-/// Sweeps from a start that pivots did not settle from.
-const SMOOTHING_SWEEPS: usize = 32;
 /// Sweeps that come first when time is limited.
 const FIRST_SWEEPS: usize = 256;
 /// Pivots before the interior point method takes over: those that settle do so soon.
@@ -144,8 +138,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The plan for a problem that is `warm` if it comes with a start; an island was swept already if time is limited.
-    pub fn new(problem: &Problem, settings: &Settings, is_island: bool, warm: bool) -> Self {
+    /// The plan for a problem; an island was swept already if time is limited.
+    pub fn new(problem: &Problem, settings: &Settings, is_island: bool) -> Self {
         let mut plan = Plan::default();
         let in_haste = settings.time_limit > 0.0 && problem.len() > TINY;
         if settings.solver != SolverKind::Auto {
@@ -153,7 +147,7 @@ impl Plan {
         } else if problem.has_cones() {
             plan.cones(problem, in_haste && !is_island);
         } else if problem.is_symmetric() && problem.has_energy() {
-            plan.mechanical(problem, in_haste, is_island, warm);
+            plan.mechanical(problem, in_haste, is_island);
         } else {
             plan.general(problem);
         }
@@ -180,7 +174,7 @@ impl Plan {
     }
 
     /// Symmetric A with effective masses: what engines make.
-    fn mechanical(&mut self, problem: &Problem, in_haste: bool, is_island: bool, warm: bool) {
+    fn mechanical(&mut self, problem: &Problem, in_haste: bool, is_island: bool) {
         let coupled = problem.has_live_bounds();
         if in_haste && !is_island {
             self.push(SolverKind::Pgs, Reason::TimeLimit, FIRST_SWEEPS);
@@ -201,10 +195,6 @@ impl Plan {
                 self.push_whole(SolverKind::Bpp, Reason::Pivots);
                 self.push(SolverKind::Nncg, Reason::LastResort, LAST_SWEEPS);
             }
-        }
-        // Sweeps are in the plan of a large problem already: they take no memory that a cold solve has not.
-        if warm && coupled && !in_haste && problem.len() > FEW {
-            self.push(SolverKind::Pgs, Reason::RoughStart, SMOOTHING_SWEEPS);
         }
         // Coupled friction makes the interior point method's system unsymmetric, and its factor dense.
         if !coupled || takes_dense_lu(problem) {

@@ -221,26 +221,6 @@ fn moved(p: &CorpusProblem, size: f64) -> CorpusProblem {
 /// Redundant walls with coupled friction, which pivots do not settle.
 const REDUNDANT: [&str; 2] = ["ode_wall12_native_s001_i0_n555", "bullet_wall12_s300_i0_n376"];
 
-/// From the last step's impulses the interior point method needs a part of the iterations, and finds no less.
-#[test]
-fn a_near_start_spares_iterations_where_friction_is_coupled() {
-    for name in REDUNDANT {
-        let p = corpus::load_one(name);
-        let next = moved(&p, 1e-4);
-        let (problem, next_problem) =
-            (p.fill(Form::Jacobian, Friction::Coupled), next.fill(Form::Jacobian, Friction::Coupled));
-        let settings = Settings { solver: SolverKind::InteriorPoint, relative_tolerance: 1e-9, ..Settings::default() };
-        let mut engine = Engine::new(settings).unwrap();
-        engine.solve(&problem, None, None).unwrap();
-        let x = engine.x().to_vec();
-        let cold = *engine.solve(&next_problem, None, None).unwrap();
-        let warm = *engine.solve(&next_problem, Some(&x), None).unwrap();
-        assert_eq!((cold.outcome, warm.outcome), (Outcome::Converged, Outcome::Converged), "{name}");
-        assert!(2 * warm.iterations <= cold.iterations, "{name}: {} of {}", warm.iterations, cold.iterations);
-        assert!(next.relative_energy(engine.x(), Friction::Coupled) <= 1.001e-9, "{name}");
-    }
-}
-
 /// Impulses of the step before, of quite another step, and nonsense: what is found is as good as from no start at all.
 #[test]
 fn no_start_keeps_auto_from_a_solution() {
@@ -261,20 +241,6 @@ fn no_start_keeps_auto_from_a_solution() {
             }
         }
     }
-}
-
-/// Where pivots do not settle from a start, sweeps smooth it for what comes next; without a start there is nothing to smooth.
-#[test]
-fn a_rough_start_is_smoothed() {
-    let p = corpus::load_one(REDUNDANT[0]);
-    let problem = moved(&p, 1e-3).fill(Form::Jacobian, Friction::Coupled);
-    let mut engine = engine();
-    let stages = |engine: &Engine| engine.stages().iter().map(|s| s.reason).collect::<Vec<_>>();
-    engine.solve(&problem, None, None).unwrap();
-    assert_eq!(stages(&engine)[..2], [Reason::Pivots, Reason::Redundant]);
-    let rough: Vec<f64> = p.x_ref.iter().enumerate().map(|(i, x)| x * [1.5, 0.5][i % 2]).collect();
-    engine.solve(&problem, Some(&rough), None).unwrap();
-    assert_eq!(stages(&engine)[..2], [Reason::Pivots, Reason::RoughStart], "{:?}", engine.stages());
 }
 
 /// What a handle solved before, warm or cold, leaves no trace in a solve without a start, nor in one with a start.

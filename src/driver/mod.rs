@@ -39,7 +39,7 @@ pub struct Observation<'a> {
 
 /// Can this kind of solver treat this problem? If not, why?
 pub fn supports(kind: SolverKind, problem: &Problem) -> Result<()> {
-    let plan = Plan::new(problem, &Settings { solver: kind, ..Settings::default() }, false, false);
+    let plan = Plan::new(problem, &Settings { solver: kind, ..Settings::default() }, false);
     let mut solvers = plan.stages().iter().filter_map(|stage| Some((build(stage.solver)?, stage.solver)));
     solvers.try_for_each(|(solver, kind)| accepts(&*solver, kind, problem))
 }
@@ -155,7 +155,7 @@ impl Engine {
         observer: Option<Observer<'_>>,
     ) -> Result<&Report> {
         let budget = Budget::start(self.settings.time_limit);
-        let mut plan = Plan::new(problem, &self.settings, self.is_worker, start.is_some());
+        let mut plan = Plan::new(problem, &self.settings, self.is_worker);
         self.check(problem, &plan, start)?;
         let judge = if problem.has_energy() { Measure::Energy } else { Measure::Natural };
         let mut report = Report {

@@ -26,13 +26,8 @@
 //!
 //! Cost per iteration: one factorisation with every row, two solves, two or three products. It takes 10 to 40
 //! iterations whatever the number of contacts, and minds degeneracy least of all solvers here: it wins on redundant
-//! walls and piles. Small easy problems are cheaper by pivots. It needs a symmetric A.
-//!
-//! A start makes no difference where bounds stand still. The path leads to the middle of the set of solutions, which moves
-//! little from step to step, and that is worth more to those who warm-start from it than the iterations that could be saved:
-//! of a redundant wall some 5 of 20. Where friction follows x and x is near a solution, they are 40 of 50. Then μ begins at
-//! a multiple of the error that is left, and each row where the central path of that μ would have it if the row were alone;
-//! with less room Newton's steps are cut short. Where this leads nowhere, the method begins at 0 after all.
+//! walls and piles. It makes no use of a warm start, and small easy problems are cheaper by pivots. It needs a
+//! symmetric A.
 
 use super::coupled_system::CoupledSystem;
 use super::free_system::FreeSystem;
@@ -56,11 +51,6 @@ const PROGRESS: f64 = 0.9;
 const PATIENCE: usize = 60;
 const RESTARTS: usize = 2;
 const FURTHER: f64 = 10.0;
-/// A start is near if at most this share of the energy is left to be found.
-const NEAR: f64 = 1e-6;
-/// μ there, in terms of what is left per row; and the steps after which it was not near after all.
-const ROOM: f64 = 1000.0;
-const NEAR_STEPS: usize = 30;
 /// Part of the way to the boundary that a step may go.
 const BOUNDARY: f64 = 0.995;
 /// A coefficient of friction is at most this, in the units where both rows have the mass 1: rougher is no different.
@@ -97,8 +87,6 @@ pub(super) struct InteriorPoint {
     least_mu: f64,
     rest: usize,
     restarts: usize,
-    /// Steps left of those that may be taken from a start near a solution.
-    near: usize,
     mu_start: f64,
     /// Finite bounds of rows that are not fixed.
     bounds: usize,
@@ -139,8 +127,6 @@ impl Solver for InteriorPoint {
             self.system.prepare(problem)?;
         }
         self.restarts = 0;
-        let is_near = self.is_coupled && left_to_find(problem, state) <= NEAR * load(problem);
-        self.near = if is_near { NEAR_STEPS } else { 0 };
         self.begin(problem, state);
         Ok(())
     }
@@ -200,13 +186,7 @@ impl Solver for InteriorPoint {
         self.rest = if mu < PROGRESS * self.least_mu { 0 } else { self.rest + 1 };
         self.least_mu = self.least_mu.min(mu);
         let done = self.bounds > 0 && mu <= ROUND_OFF * self.mu_start;
-        let astray = !finite || self.rest == PATIENCE;
-        if self.near > 0 {
-            self.near = if astray { 0 } else { self.near - 1 };
-            if self.near == 0 && !done {
-                self.begin(problem, state);
-            }
-        } else if astray {
+        if !finite || self.rest == PATIENCE {
             if self.restarts == RESTARTS {
                 return Ok(Progress::Stalled);
             }
@@ -218,22 +198,16 @@ impl Solver for InteriorPoint {
 }
 
 impl InteriorPoint {
-    /// Place every row: from zero, whatever x is, since near a solution the slacks are too uneven to begin with; or, if that
-    /// is not far, around x.
+    /// Place every row, from zero, whatever x is: near a solution the slacks are too uneven to begin with.
     fn begin(&mut self, problem: &Problem, state: &mut State) {
         let n = problem.len();
-        // A typical row's share of the energy that is to be found.
-        let share = load(problem) / n as f64;
-        let further = FURTHER.powi(2 * self.restarts as i32);
-        let mu = if self.near > 0 {
-            (ROOM * left_to_find(problem, state) / n as f64).min(share).max(ROUND_OFF.sqrt() * share)
-        } else {
-            state.x.fill(0.0);
-            further * share
-        };
-        let size = mu.max(f64::MIN_POSITIVE).sqrt();
+        state.x.fill(0.0);
         self.p.fill(0.0);
         self.q.fill(0.0);
+        // A typical row's share of the energy that is to be found, in √J.
+        let energy: f64 = problem.b().iter().zip(problem.diagonal()).map(|(b, a)| b * b / a).sum();
+        let further = FURTHER.powi(self.restarts as i32);
+        let size = further * (energy / n as f64).sqrt().max(f64::MIN_POSITIVE.sqrt());
         self.bounds = 0;
         // Normals first: friction rows start inside the cones they span.
         for friction in [false, true] {
@@ -246,7 +220,7 @@ impl InteriorPoint {
         }
         state.w_is_exact = false;
         self.rho = RHO_START;
-        self.mu_start = (further * share).max(f64::MIN_POSITIVE);
+        self.mu_start = size * size;
         self.least_mu = f64::INFINITY;
         self.rest = 0;
     }
@@ -266,19 +240,14 @@ impl InteriorPoint {
             hi = self.reach[i] * state.x[f];
             lo = -hi;
         }
-        let (x, w, a) = (&mut state.x[i], state.w[i], problem.diagonal()[i]);
+        let x = &mut state.x[i];
         if lo >= hi {
             self.held[i] = true;
             *x = lo;
             return;
         }
-        let margin = size / a.sqrt();
-        if self.near > 0 {
-            *x = between(*x, *x - w / a, lo, hi, margin);
-        } else {
-            let margin = margin.min(0.5 * (hi - lo));
-            *x = x.max(lo + margin).min(hi - margin);
-        }
+        let margin = (size / problem.diagonal()[i].sqrt()).min(0.5 * (hi - lo));
+        *x = x.max(lo + margin).min(hi - margin);
         for (slack, multiplier) in [(*x - lo, &mut self.p[i]), (hi - *x, &mut self.q[i])] {
             if slack.is_finite() {
                 *multiplier = size * size / slack.max(f64::MIN_POSITIVE);
@@ -415,37 +384,5 @@ impl InteriorPoint {
             }
         }
         longest
-    }
-}
-
-/// `Σ b²/a`, twice the energy that all rows together have to do with.
-fn load(problem: &Problem) -> f64 {
-    problem.b().iter().zip(problem.diagonal()).map(|(b, a)| b * b / a).sum()
-}
-
-/// The same for where x is: `Σ a δ²` with the way δ that each row would go if it were alone.
-fn left_to_find(problem: &Problem, state: &State) -> f64 {
-    let row = |i: usize| {
-        let (x, a) = (state.x[i], problem.diagonal()[i]);
-        let aim = (x - state.w[i] / a).max(state.lo[i]).min(state.hi[i]);
-        a * (aim - x).powi(2)
-    };
-    (0..state.x.len()).map(row).sum()
-}
-
-/// Where the central path has a row that alone would go to `aim`: its distance d from the nearer bound becomes the s with
-/// `s - margin²/s = d`, so that s times its multiplier is μ; but not beyond the middle. A free row stays at x.
-fn between(x: f64, aim: f64, lo: f64, hi: f64, margin: f64) -> f64 {
-    let slack = |d: f64| {
-        let root = (d * d + 4.0 * margin * margin).sqrt();
-        let s = if d > 0.0 { 0.5 * (d + root) } else { 2.0 * margin * margin / (root - d) };
-        s.min(0.5 * (hi - lo))
-    };
-    if lo == f64::NEG_INFINITY && hi == f64::INFINITY {
-        x
-    } else if aim - lo < hi - aim {
-        lo + slack(aim - lo)
-    } else {
-        hi - slack(hi - aim)
     }
 }
