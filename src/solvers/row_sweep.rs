@@ -1,14 +1,14 @@
 //! A Gauss-Seidel sweep over Jacobian rows at the speed of memory.
 //!
 //! The visits of two neighbouring rows mostly share a body, so each waits for the other's update to reach `y`, and
-//! then for its own dot product: some sixty cycles in which nothing else happens. Here a row looks two rows ahead. Its
-//! dot product is taken before the last two updates are in `y`, and what they would have added comes from the couplings
+//! then for its own dot product: some sixty cycles in which nothing else happens. So contacts that share no moving body are
+//! visited four by four (`quads.rs`, `quad_visit.rs`). Of what is left over a row looks two rows ahead. Its dot product is taken before the last two updates are in `y`, and what they would have added comes from the couplings
 //! `A_i,i-1` and `A_i,i-2`, found once at the start:
 //!
 //! ```text
 //! w_i = K_i y + A_i,i-1 δ_i-1 + A_i,i-2 δ_i-2 + c_i x_i + b_i,    y = Kᵀ(δ_1 ... δ_i-3 and all before)
 //! ```
-//! That is the same sweep in the same order, up to round-off; from one row to the next only a product, a difference and
+//! That is the same as row by row, up to round-off; from one row to the next only a product, a difference and
 //! the bounds are waited for. `make bench-scale` compares it with reading the same bytes, `tests/instructions.rs` counts
 //! what it executes.
 //!
