@@ -218,8 +218,8 @@ fn moved(p: &CorpusProblem, size: f64) -> CorpusProblem {
     moved
 }
 
-/// Redundant walls with coupled friction, which pivots do not settle.
-const REDUNDANT: [&str; 2] = ["ode_wall12_native_s001_i0_n555", "bullet_wall12_s300_i0_n376"];
+/// Redundant walls.
+const REDUNDANT: [&str; 2] = ["ode_wall12_s001_i0_n555", "bullet_wall12_s300_i0_n376"];
 
 /// Impulses of the step before, of quite another step, and nonsense: what is found is as good as from no start at all.
 #[test]

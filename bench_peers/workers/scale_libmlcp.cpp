@@ -17,8 +17,9 @@ static void check(mlcp_status status)
     }
 }
 
-/* What a visit reads: 12 entries, two couplings, x, b, diagonal, compliance, two bounds, mu, two bodies, the normal row. */
-static const double ROW_BYTES = 8.0 * (12 + 2 + 6 + 1) + 4.0 * (2 + 1), BODY_BYTES = 48.0;
+/* What the visit of a contact in a quad reads per row: 12 entries, diagonal and coupling, x, b, compliance, two bounds, mu,
+ * two bodies, a third of its place in the order. */
+static const double ROW_BYTES = 8.0 * (12 + 2 + 6) + 4.0 * (2 + 1.0 / 3.0), BODY_BYTES = 48.0;
 
 static double in_use()
 {

@@ -22,6 +22,9 @@ use std::ops::Range;
 pub(super) const TRIO: usize = 3;
 /// Rows of a quad.
 pub(super) const QUAD_ROWS: usize = 4 * TRIO;
+/// Fewer rows are visited as they are listed: engines list a contact after what it stands on, and where there are few of
+/// them that order converges a little faster than the quads', which gain little time there.
+const LEAST: usize = 256;
 /// Quads that a chunk may try to fill.
 const QUADS: usize = u128::BITS as usize;
 
@@ -148,7 +151,7 @@ fn arrange(
     let (mut full, mut used, mut rubbing) = (0u128, 0u128, 0u128);
     let mut in_quad = [None; CHUNK];
     // A quad is read four rows at a time: the very last rows stay out of it.
-    let last = rows.end.min(problem.len() - 1);
+    let last = if problem.len() < LEAST { rows.start } else { rows.end.min(problem.len() - 1) };
     let mut i = rows.start;
     while i + TRIO <= last {
         let Some(rubs) = trio_at(problem, jacobian, i) else {

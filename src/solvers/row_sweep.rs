@@ -2,8 +2,9 @@
 //!
 //! The visits of two neighbouring rows mostly share a body, so each waits for the other's update to reach `y`, and
 //! then for its own dot product: some sixty cycles in which nothing else happens. So contacts that share no moving body are
-//! visited four by four (`quads.rs`, `quad_visit.rs`). Of what is left over a row looks two rows ahead. Its dot product is taken before the last two updates are in `y`, and what they would have added comes from the couplings
-//! `A_i,i-1` and `A_i,i-2`, found once at the start:
+//! visited four by four (`quads.rs`, `quad_visit.rs`). Of what is left over, and in small problems, a row looks two rows
+//! ahead. Its dot product is taken before the last two updates are in `y`, and what they would have added comes from the
+//! couplings `A_i,i-1` and `A_i,i-2`, found once at the start:
 //!
 //! ```text
 //! w_i = K_i y + A_i,i-1 δ_i-1 + A_i,i-2 δ_i-2 + c_i x_i + b_i,    y = Kᵀ(δ_1 ... δ_i-3 and all before)
