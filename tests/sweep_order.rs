@@ -1,4 +1,5 @@
-//! Sweeps visit the rows one by one, in their order, whatever a kernel does to be fast.
+//! Sweeps are those of the textbook, which visits the rows one by one, whatever a kernel does to be fast: few rows in the
+//! order in which they are listed, many in the order that the library tells.
 //!
 //! Reference: the textbook's loop over a dense A that the test forms itself from bodies and rows.
 
@@ -6,6 +7,7 @@ mod common;
 
 use common::rows::Options;
 use common::{Form, RowProblem};
+use mlcp::solvers::visiting_order;
 use mlcp::{Choice, Engine, Settings, SolverKind};
 
 const RELAXATION: f64 = 1.3;
@@ -51,6 +53,11 @@ fn sweeps_are_those_of_the_textbook() {
         let (n, a) = (p.len(), p.dense());
         for form in Form::ALL {
             let problem = p.fill(form, None);
+            let order: Vec<usize> = visiting_order(&problem).unwrap().into_iter().map(|i| i as usize).collect();
+            let mut listed = order.clone();
+            listed.sort_unstable();
+            assert!(listed.iter().copied().eq(0..n), "problem {k}: every row once");
+            assert!(n >= 256 || order == listed, "problem {k}: few rows are visited as they are listed");
             for solver in [SolverKind::Pgs, SolverKind::SymmetricPgs] {
                 for sweeps in [1, 2, 5] {
                     // From where the library starts.
@@ -59,9 +66,9 @@ fn sweeps_are_those_of_the_textbook() {
                         (0..n).filter(|&i| p.findex[i] >= 0).for_each(|i| x[i] = 0.0);
                     }
                     for _ in 0..sweeps {
-                        textbook(&p, &a, &mut x, 0..n);
+                        textbook(&p, &a, &mut x, order.iter().copied());
                         if solver == SolverKind::SymmetricPgs {
-                            textbook(&p, &a, &mut x, (0..n).rev());
+                            textbook(&p, &a, &mut x, order.iter().rev().copied());
                         }
                     }
                     let mut engine = Engine::new(Settings {

@@ -41,6 +41,7 @@ mod symmetric_pgs;
 mod wave;
 
 pub use island_sweeps::{cost_of_pivots, IslandSweeps};
+pub use sweep::visiting_order;
 
 use crate::error::{Error, Result, Status};
 use crate::problem::Problem;

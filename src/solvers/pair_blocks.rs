@@ -26,7 +26,7 @@ impl PairBlocks {
     #[inline]
     pub fn add(&mut self, row: &Row, weight: f64) {
         let (halves, _) = row.k.as_chunks::<6>();
-        let [first, second] = [&halves[0], &halves[1]].map(|half| pairs(half));
+        let [first, second] = [&halves[0], &halves[1]].map(pairs);
         for d in 0..6 {
             let scaled = [&halves[0], &halves[1]].map(|half| Two::both(weight * half[d]));
             add_column(&mut self.own[0], d, d / 2, first, scaled[0]);

@@ -62,6 +62,14 @@ pub(super) struct Part<'a> {
     pub couplings: &'a [[f64; 2]],
 }
 
+impl Part<'_> {
+    /// Its rows in the order of their visits.
+    pub fn rows(&self) -> Vec<u32> {
+        let trios = self.quads.as_flattened().iter().flat_map(|&i| i..i + TRIO as u32);
+        trios.chain(self.rest.iter().copied()).collect()
+    }
+}
+
 impl Plan {
     pub fn reserve(&mut self, rows: usize, bodies: usize) -> Result<()> {
         reserve(&mut self.order, rows)?;

@@ -71,6 +71,17 @@ impl Order {
     }
 }
 
+/// The order in which a sweep visits the rows, for those who compare: as they are listed, unless there are many rows on
+/// bodies (`quads.rs`).
+pub fn visiting_order(problem: &Problem) -> Result<Vec<u32>> {
+    let mut plan = Plan::default();
+    match problem.operator() {
+        Operator::Jacobian(jacobian) => plan.find(problem, jacobian)?,
+        _ => return Ok((0..problem.len() as u32).collect()),
+    }
+    Ok((0..wave::chunks(problem.len())).flat_map(|chunk| plan.part(chunk).rows()).collect())
+}
+
 impl Sweeper {
     pub fn reserve(&mut self, problem: &Problem) -> Result<()> {
         if let Operator::Jacobian(jacobian) = problem.operator() {
