@@ -14,7 +14,7 @@ use super::lanes::{at_least, at_most};
 use crate::error::{refill, reserve, Result};
 use pulp::{Arch, Simd, WithSimd};
 
-/// Columns of a strip: rows are padded to whole ones, and kernels go down a strip with what it needs in registers.
+/// Columns of a strip: rows are padded to whole ones, and kernels go along them strip by strip.
 const STRIP: usize = 8;
 
 /// The upper triangle of a symmetric matrix, row by row, and what pivots made of it.
@@ -29,9 +29,9 @@ pub struct Tableau {
     /// zero.
     inverse: Vec<f64>,
     end: Vec<u32>,
-    /// The pivot's column or row, zero beyond the last row; during sweeps the velocities.
+    /// The pivot's column, and during sweeps the velocities.
     column: Vec<f64>,
-    /// The right-hand side during elimination, padded likewise.
+    /// The right-hand side during elimination, padded as the rows are.
     right: Vec<f64>,
     /// Which vector instructions there are.
     arch: Arch,

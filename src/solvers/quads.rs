@@ -22,8 +22,7 @@ use std::ops::Range;
 pub(super) const TRIO: usize = 3;
 /// Rows of a quad.
 pub(super) const QUAD_ROWS: usize = 4 * TRIO;
-/// Fewer rows are visited as they are listed: engines list a contact after what it stands on, and where there are few of
-/// them that order converges a little faster than the quads', which gain little time there.
+/// Fewer rows are visited as they are listed: on the small recorded problems `sgs` converged on one or two less with quads.
 const LEAST: usize = 256;
 /// Quads that a chunk may try to fill.
 const QUADS: usize = u128::BITS as usize;
