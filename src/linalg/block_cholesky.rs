@@ -6,18 +6,14 @@
 //! A pattern equal to the last one is not analysed again. Cost: 216 times the sum of squared column counts.
 
 use super::block_pattern::{reserve_ahead, BlockPattern, NONE};
+use super::blocks::{self, Block, Column, B};
 use super::Failure;
 use crate::error::{refill, reserve, Result};
 use crate::Budget;
-use nalgebra::{Matrix6, Vector6};
+use pulp::{Arch, Simd, WithSimd};
 
-/// Rows of a block.
-const B: usize = 6;
-/// One block.
-pub type Block = Matrix6<f64>;
-
-/// Memory for a full factor is taken ahead up to this many bytes: 128 blocks of 6 by 6.
-const AHEAD: usize = 2_400_000;
+/// Memory for a full factor is taken ahead up to this many bytes: 128 bodies.
+const AHEAD: usize = 3_200_000;
 /// Columns factored between two looks at the clock.
 const CLOCK: usize = 64;
 
@@ -31,8 +27,10 @@ pub struct BlockCholesky {
     head: Vec<u32>,
     link: Vec<u32>,
     next: Vec<usize>,
-    x: Vec<Vector6<f64>>,
+    x: Vec<Column>,
     flops: f64,
+    /// Which vector instructions there are.
+    arch: Arch,
 }
 
 impl Default for BlockCholesky {
@@ -47,6 +45,7 @@ impl Default for BlockCholesky {
             next: Vec::new(),
             x: Vec::new(),
             flops: 0.0,
+            arch: Arch::new(),
         }
     }
 }
@@ -87,11 +86,11 @@ impl BlockCholesky {
             refill(v, n, NONE)?;
         }
         refill(&mut self.next, n, 0)?;
-        refill(&mut self.diagonal, n, Block::zeros())?;
+        refill(&mut self.diagonal, n, Block::default())?;
         // Contacts come and go, and fill with them: take half as much again.
         reserve_ahead(&mut self.below, entries)?;
-        refill(&mut self.below, entries, Block::zeros())?;
-        refill(&mut self.x, n, Vector6::zeros())?;
+        refill(&mut self.below, entries, Block::default())?;
+        refill(&mut self.x, n, Column::default())?;
         let block = (B * B * B) as f64;
         self.flops = block * self.pattern.column.windows(2).map(|c| ((c[1] - c[0] + 1) as f64).powi(2)).sum::<f64>();
         Ok(())
@@ -102,20 +101,21 @@ impl BlockCholesky {
         self.flops
     }
 
-    /// Set every number to zero.
-    pub fn clear(&mut self) {
-        self.diagonal.fill(Block::zeros());
-        self.below.fill(Block::zeros());
+    /// Become a multiple of the identity.
+    pub fn clear(&mut self, diagonal: f64) {
+        self.diagonal.fill(Block::diagonal(diagonal));
+        self.below.fill(Block::default());
     }
 
-    /// Add `block` at (i, j) and its transpose at (j, i); the pair must be in the pattern. On the diagonal it is added
-    /// once, and only its lower triangle counts.
-    pub fn add(&mut self, i: usize, j: usize, block: &Block) {
+    /// Add a block, given by columns, at (i, j) and its transpose at (j, i); the pair must be in the pattern. On the diagonal
+    /// it is added once, and only its lower triangle counts.
+    #[inline(always)]
+    pub fn add(&mut self, i: usize, j: usize, columns: impl Fn(usize) -> [f64; B]) {
         let (p, q) = (self.pattern.place[i], self.pattern.place[j]);
         match p.cmp(&q) {
-            std::cmp::Ordering::Equal => self.diagonal[p as usize] += block,
-            std::cmp::Ordering::Greater => *self.at(p, q) += block,
-            std::cmp::Ordering::Less => *self.at(q, p) += block.transpose(),
+            std::cmp::Ordering::Equal => self.diagonal[p as usize].add(columns),
+            std::cmp::Ordering::Greater => self.at(p, q).add(columns),
+            std::cmp::Ordering::Less => self.at(q, p).add_transposed(columns),
         }
     }
 
@@ -127,50 +127,7 @@ impl BlockCholesky {
 
     /// Factor in place.
     pub fn factor(&mut self, budget: &Budget) -> std::result::Result<(), Failure> {
-        let n = self.pattern.order.len();
-        // head[j]: first column k < j that still has to update column j; link chains the rest.
-        self.head.fill(NONE);
-        for j in 0..n {
-            if j % CLOCK == CLOCK - 1 && budget.spent() {
-                return Err(Failure::OutOfTime(self.pattern.order[j] as usize));
-            }
-            let column = self.pattern.column[j]..self.pattern.column[j + 1];
-            for p in column.clone() {
-                self.mark[self.pattern.row[p] as usize] = p as u32;
-            }
-            let mut k = self.head[j];
-            while k != NONE {
-                let following = self.link[k as usize];
-                self.update(j, k as usize);
-                k = following;
-            }
-            let Some(l) = self.diagonal[j].cholesky() else {
-                return Err(Failure::NotPositive(self.pattern.order[j] as usize));
-            };
-            self.diagonal[j] = l.l();
-            for p in column.clone() {
-                let mut transposed = self.below[p].transpose();
-                self.diagonal[j].solve_lower_triangular_unchecked_mut(&mut transposed);
-                self.below[p] = transposed.transpose();
-            }
-            self.next[j] = column.start;
-            self.enlist(j);
-        }
-        Ok(())
-    }
-
-    /// Column j -= L_jk times column k, from row j down.
-    fn update(&mut self, j: usize, k: usize) {
-        let (p, end) = (self.next[k], self.pattern.column[k + 1]);
-        let ljk = self.below[p].transpose();
-        self.diagonal[j] -= self.below[p] * ljk;
-        for q in p + 1..end {
-            let product = self.below[q] * ljk;
-            let target = self.mark[self.pattern.row[q] as usize] as usize;
-            self.below[target] -= product;
-        }
-        self.next[k] = p + 1;
-        self.enlist(k);
+        self.arch.dispatch(Factor { matrix: self, budget })
     }
 
     /// Put column k on the list of the column its next entry updates.
@@ -182,29 +139,102 @@ impl BlockCholesky {
         }
     }
 
-    /// Solve A x = b in place; `x` has B numbers per block.
+    /// Solve A x = b in place; `x` has six numbers per block.
     pub fn solve(&mut self, x: &mut [f64]) {
-        for (new, &old) in self.pattern.order.iter().enumerate() {
-            self.x[new].copy_from_slice(&x[B * old as usize..][..B]);
+        let (six, _) = x.as_chunks_mut::<B>();
+        for (x, &old) in self.x.iter_mut().zip(&self.pattern.order) {
+            x.0[..B].copy_from_slice(&six[old as usize]);
         }
-        for j in 0..self.pattern.order.len() {
-            let mut xj = self.x[j];
-            self.diagonal[j].solve_lower_triangular_unchecked_mut(&mut xj);
-            self.x[j] = xj;
-            for p in self.pattern.column[j]..self.pattern.column[j + 1] {
-                self.x[self.pattern.row[p] as usize] -= self.below[p] * xj;
+        self.arch.dispatch(Solve { matrix: self });
+        for (x, &old) in self.x.iter().zip(&self.pattern.order) {
+            six[old as usize].copy_from_slice(&x.0[..B]);
+        }
+    }
+}
+
+struct Factor<'a> {
+    matrix: &'a mut BlockCholesky,
+    budget: &'a Budget,
+}
+
+impl WithSimd for Factor<'_> {
+    type Output = std::result::Result<(), Failure>;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
+        let Factor { matrix, budget } = self;
+        let n = matrix.pattern.order.len();
+        // head[j]: first column k < j that still has to update column j; link chains the rest.
+        matrix.head.fill(NONE);
+        for j in 0..n {
+            if j % CLOCK == CLOCK - 1 && budget.spent() {
+                return Err(Failure::OutOfTime(matrix.pattern.order[j] as usize));
+            }
+            let column = matrix.pattern.column[j]..matrix.pattern.column[j + 1];
+            for p in column.clone() {
+                matrix.mark[matrix.pattern.row[p] as usize] = p as u32;
+            }
+            let mut k = matrix.head[j];
+            while k != NONE {
+                let following = matrix.link[k as usize];
+                update(simd, matrix, j, k as usize);
+                k = following;
+            }
+            if !blocks::factor(simd, &mut matrix.diagonal[j]) {
+                return Err(Failure::NotPositive(matrix.pattern.order[j] as usize));
+            }
+            for below in &mut matrix.below[column.clone()] {
+                blocks::divide(simd, below, &matrix.diagonal[j]);
+            }
+            matrix.next[j] = column.start;
+            matrix.enlist(j);
+        }
+        Ok(())
+    }
+}
+
+/// Column j -= L_jk times column k, from row j down.
+#[inline(always)]
+fn update<S: Simd>(simd: S, matrix: &mut BlockCholesky, j: usize, k: usize) {
+    let (p, end) = (matrix.next[k], matrix.pattern.column[k + 1]);
+    // Column k stands before column j.
+    let (before, after) = matrix.below.split_at_mut(matrix.pattern.column[j]);
+    let first = &before[p];
+    blocks::subtract_product(simd, &mut matrix.diagonal[j], first, first);
+    for q in p + 1..end {
+        let target = matrix.mark[matrix.pattern.row[q] as usize] as usize - matrix.pattern.column[j];
+        blocks::subtract_product(simd, &mut after[target], &before[q], first);
+    }
+    matrix.next[k] = p + 1;
+    matrix.enlist(k);
+}
+
+struct Solve<'a> {
+    matrix: &'a mut BlockCholesky,
+}
+
+impl WithSimd for Solve<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let BlockCholesky { pattern, diagonal, below, x, .. } = self.matrix;
+        let n = pattern.order.len();
+        for j in 0..n {
+            blocks::forward(simd, &diagonal[j], &mut x[j]);
+            let known = x[j];
+            let entries = pattern.column[j]..pattern.column[j + 1];
+            for (below, &i) in below[entries.clone()].iter().zip(&pattern.row[entries]) {
+                blocks::subtract_times(simd, &mut x[i as usize], below, &known);
             }
         }
-        for j in (0..self.pattern.order.len()).rev() {
-            let mut xj = self.x[j];
-            for p in self.pattern.column[j]..self.pattern.column[j + 1] {
-                xj -= self.below[p].tr_mul(&self.x[self.pattern.row[p] as usize]);
-            }
-            self.diagonal[j].tr_solve_lower_triangular_unchecked_mut(&mut xj);
-            self.x[j] = xj;
-        }
-        for (new, &old) in self.pattern.order.iter().enumerate() {
-            x[B * old as usize..][..B].copy_from_slice(self.x[new].as_slice());
+        for j in (0..n).rev() {
+            let entries = pattern.column[j]..pattern.column[j + 1];
+            let (before, after) = x.split_at_mut(j + 1);
+            let terms = below[entries.clone()].iter().zip(&pattern.row[entries]);
+            let terms = terms.map(|(below, &i)| (below, &after[i as usize - j - 1]));
+            blocks::subtract_transposed(simd, &mut before[j], terms);
+            blocks::backward(&diagonal[j], &mut before[j]);
         }
     }
 }

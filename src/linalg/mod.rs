@@ -4,6 +4,7 @@
 
 mod block_cholesky;
 mod block_pattern;
+mod blocks;
 mod dense_cholesky;
 mod dense_lu;
 mod fours;
@@ -17,7 +18,7 @@ mod sparse_lu;
 mod tableau;
 mod twins;
 
-pub use block_cholesky::{Block, BlockCholesky};
+pub use block_cholesky::BlockCholesky;
 pub use dense_cholesky::DenseCholesky;
 pub use dense_lu::DenseLu;
 pub use fours::{with_lanes, Kernel, Lanes, Quad};

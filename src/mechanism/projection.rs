@@ -13,7 +13,7 @@
 //! blocks of six per body, ordered once as long as the joints stay the same.
 
 use crate::error::{refill, Error, Result, Status};
-use crate::linalg::{Block, BlockCholesky, Failure};
+use crate::linalg::{BlockCholesky, Failure};
 use crate::problem::{Jacobian, Operator, Problem};
 use crate::Budget;
 
@@ -154,18 +154,15 @@ impl Projection {
             self.start[p + 1] += self.start[p];
         }
         self.factor.analyse(&self.start, &self.index)?;
-        self.factor.clear();
-        for body in 0..bodies {
-            self.factor.add(body, body, &(Block::identity() * self.epsilon));
-        }
+        self.factor.clear(self.epsilon);
         for (row, &scale) in rows.iter().zip(&self.scale) {
-            let half = |s: usize| nalgebra::SVector::<f64, 6>::from_column_slice(&row.k[6 * s..][..6]) * scale;
-            let [p, q] = row.body;
+            let k = row.k.map(|k| k * scale);
+            let (half, [p, q]) = (k.as_chunks::<6>().0, row.body);
             for (s, &body) in row.body.iter().enumerate().filter(|(_, b)| inside(**b)) {
-                self.factor.add(body as usize, body as usize, &(half(s) * half(s).transpose()));
+                self.factor.add(body as usize, body as usize, |d| half[s].map(|k| k * half[s][d]));
             }
             if p != q && inside(p) && inside(q) {
-                self.factor.add(p as usize, q as usize, &(half(0) * half(1).transpose()));
+                self.factor.add(p as usize, q as usize, |d| half[0].map(|k| k * half[1][d]));
             }
         }
         self.factor.factor(&Budget::unlimited()).map_err(|failure| match failure {

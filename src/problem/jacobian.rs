@@ -9,6 +9,7 @@
 
 use super::check::{finite, length, product};
 use super::islands::{Places, NONE};
+use super::row_products;
 use crate::error::{reserve, Error, Result, Status};
 use crate::linalg::Two;
 use nalgebra::{Matrix3, Vector3};
@@ -341,16 +342,12 @@ impl Jacobian {
 
     /// `y += Kᵀ x`.
     pub fn push(&self, x: &[f64], y: &mut [f64]) {
-        for (row, &x) in self.rows.iter().zip(x) {
-            row.add(x, y);
-        }
+        row_products::push(&self.rows, x, y);
     }
 
-    /// `w = K y + C x`.
-    pub(super) fn pull(&self, y: &[f64], x: &[f64], w: &mut [f64]) {
-        for (i, w) in w.iter_mut().enumerate() {
-            *w = self.rows[i].dot(y) + self.compliance[i] * x[i];
-        }
+    /// `w = K y`.
+    pub fn pull(&self, y: &[f64], w: &mut [f64]) {
+        row_products::pull(&self.rows, y, w);
     }
 
     /// `L y`, body by body.

@@ -13,6 +13,7 @@ mod friction;
 mod gram;
 mod islands;
 mod jacobian;
+mod row_products;
 
 pub use check::{as_bound, INFINITE_BOUND};
 pub use cones::{project_disc, Cone, Cones, Part};
@@ -516,7 +517,10 @@ impl Problem {
             Form::Jacobian => {
                 refill(scratch, self.jacobian.whitened_len(), 0.0)?;
                 self.jacobian.push(x, scratch);
-                self.jacobian.pull(scratch, x, w);
+                self.jacobian.pull(scratch, w);
+                for ((w, x), c) in w.iter_mut().zip(x).zip(self.jacobian.compliance()) {
+                    *w += c * x;
+                }
             }
         }
         for (w, b) in w.iter_mut().zip(&self.b) {

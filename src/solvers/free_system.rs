@@ -11,9 +11,9 @@
 //! dense or in 6 by 6 blocks over the graph of bodies that share a row. A wall of 30 bricks has 564 rows and 180
 //! velocities. Small Γ costs digits on that side; callers refine. Patterns are analysed once per contact graph.
 
-use super::pair_blocks::PairBlocks;
+use super::pair_blocks::{for_each_pair, PairBlocks};
 use crate::error::{refill, reserve, Result};
-use crate::linalg::{Block, BlockCholesky, DenseCholesky, Failure, PanelCholesky};
+use crate::linalg::{BlockCholesky, DenseCholesky, Failure, PanelCholesky};
 use crate::problem::{Csr, Jacobian, Operator, Problem, Row};
 use crate::Budget;
 
@@ -51,10 +51,12 @@ pub(super) struct FreeSystem {
     /// Rows of every body: `touching[first[k]..first[k + 1]]`.
     first: Vec<u32>,
     touching: Vec<u32>,
-    /// The free rows of the last factorisation, the place of every row among them, and 1/Γ of each.
+    /// The free rows of the last factorisation, and the place of every row among them.
     free: Vec<u32>,
     position: Vec<u32>,
+    /// 1/Γ of every row, 0 of those that are not free; and numbers of every row in between.
     inverse_gamma: Vec<f64>,
+    of_rows: Vec<f64>,
     u: Vec<f64>,
 }
 
@@ -66,6 +68,7 @@ impl FreeSystem {
             reserve(v, n)?;
         }
         reserve(&mut self.inverse_gamma, n)?;
+        reserve(&mut self.of_rows, n)?;
         reserve(&mut self.u, n.max(6 * (bodies + 1)))?;
         let ahead = |order: usize| order.min(DENSE_AHEAD);
         match problem.operator() {
@@ -290,9 +293,9 @@ impl FreeSystem {
     }
 
     fn invert_gamma(&mut self, jacobian: &Jacobian, shift: &[f64]) -> Result<()> {
-        refill(&mut self.inverse_gamma, self.free.len(), 0.0)?;
-        for (inverse, &i) in self.inverse_gamma.iter_mut().zip(&self.free) {
-            *inverse = 1.0 / (jacobian.compliance()[i as usize] + shift[i as usize]);
+        refill(&mut self.inverse_gamma, shift.len(), 0.0)?;
+        for i in self.free.iter().map(|&i| i as usize) {
+            self.inverse_gamma[i] = 1.0 / (jacobian.compliance()[i] + shift[i]);
         }
         Ok(())
     }
@@ -300,47 +303,53 @@ impl FreeSystem {
     fn fill_bodies_dense(&mut self, problem: &Problem, shift: &[f64]) -> Result<()> {
         let Operator::Jacobian(a) = problem.operator() else { return Ok(()) };
         self.invert_gamma(a, shift)?;
-        let m = 6 * a.bodies();
+        let (bodies, m) = (a.bodies(), 6 * a.bodies());
         let out = self.dense.matrix(m)?;
         out.fill(0.0);
         for d in 0..m {
             out[d * m + d] = 1.0;
         }
-        for (&i, &weight) in self.free.iter().zip(&self.inverse_gamma) {
-            let row = &a.rows()[i as usize];
-            for (s, &p) in row.body.iter().enumerate().filter(|(_, &p)| (p as usize) < a.bodies()) {
-                for (t, &q) in row.body.iter().enumerate().filter(|(_, &q)| q <= p) {
-                    for d in 0..6 {
-                        let scaled = weight * row.k[6 * t + d];
-                        let column = &mut out[(6 * q as usize + d) * m + 6 * p as usize..][..6];
-                        for c in 0..6 {
-                            column[c] += row.k[6 * s + c] * scaled;
-                        }
-                    }
+        for_each_pair(a.rows(), &self.inverse_gamma, |pair, blocks| {
+            let [p, q] = pair.map(|k| k as usize);
+            let mut add = |to: usize, from: usize, columns: &dyn Fn(usize) -> [f64; 6]| {
+                for d in 0..6 {
+                    let column = &mut out[(6 * from + d) * m + 6 * to..][..6];
+                    column.iter_mut().zip(columns(d)).for_each(|(entry, value)| *entry += value);
                 }
+            };
+            if p < bodies {
+                add(p, p, &|d| own(blocks, 0, d));
             }
-        }
+            if q < bodies {
+                add(q, q, &|d| own(blocks, 1, d));
+            }
+            if p < q && q < bodies {
+                add(q, p, &|d| across(blocks, d));
+            } else if q < p && p < bodies {
+                add(p, q, &|d| std::array::from_fn(|c| blocks[c][6 + d]));
+            }
+        });
         Ok(())
     }
 
     fn fill_bodies_sparse(&mut self, problem: &Problem, shift: &[f64]) -> Result<()> {
         let Operator::Jacobian(a) = problem.operator() else { return Ok(()) };
         self.invert_gamma(a, shift)?;
-        self.bodies.clear();
-        for k in 0..a.bodies() {
-            self.bodies.add(k, k, &Block::identity());
-        }
-        // Rows of one contact follow each other: their blocks are added up before they go to their places.
-        let mut sum = PairBlocks::of([NONE; 2]);
-        for (&i, &weight) in self.free.iter().zip(&self.inverse_gamma) {
-            let row = &a.rows()[i as usize];
-            if row.body != sum.pair() {
-                sum.add_to(&mut self.bodies, a.bodies());
-                sum = PairBlocks::of(row.body);
+        let (matrix, bodies) = (&mut self.bodies, a.bodies());
+        matrix.clear(1.0);
+        for_each_pair(a.rows(), &self.inverse_gamma, |pair, blocks| {
+            // The world, which is the body after the last, has no block.
+            let [p, q] = pair.map(|k| k as usize);
+            if p < bodies {
+                matrix.add(p, p, |d| own(blocks, 0, d));
             }
-            sum.add(row, weight);
-        }
-        sum.add_to(&mut self.bodies, a.bodies());
+            if q < bodies {
+                matrix.add(q, q, |d| own(blocks, 1, d));
+            }
+            if p < bodies && q < bodies {
+                matrix.add(q, p, |d| across(blocks, d));
+            }
+        });
         Ok(())
     }
 
@@ -360,23 +369,38 @@ impl FreeSystem {
             }
             (_, Operator::Jacobian(a)) => {
                 refill(&mut self.u, a.whitened_len(), 0.0)?;
-                for (p, &i) in self.free.iter().enumerate() {
-                    a.rows()[i as usize].add(self.inverse_gamma[p] * x[p], &mut self.u);
+                refill(&mut self.of_rows, a.rows().len(), 0.0)?;
+                for (&i, &x) in self.free.iter().zip(x.iter()) {
+                    self.of_rows[i as usize] = self.inverse_gamma[i as usize] * x;
                 }
+                a.push(&self.of_rows, &mut self.u);
                 let m = 6 * a.bodies();
                 if self.side == Side::BodiesDense {
                     self.dense.solve(&mut self.u[..m]);
                 } else {
                     self.bodies.solve(&mut self.u[..m]);
                 }
-                for (p, &i) in self.free.iter().enumerate() {
-                    x[p] = self.inverse_gamma[p] * (x[p] - a.rows()[i as usize].dot(&self.u));
+                a.pull(&self.u, &mut self.of_rows);
+                for (&i, x) in self.free.iter().zip(x.iter_mut()) {
+                    *x = self.inverse_gamma[i as usize] * (*x - self.of_rows[i as usize]);
                 }
             }
             _ => {}
         }
         Ok(())
     }
+}
+
+/// A column of what a body's own velocities have to do with each other.
+#[inline(always)]
+fn own(blocks: &PairBlocks, half: usize, d: usize) -> [f64; 6] {
+    std::array::from_fn(|c| blocks[6 * half + d][6 * half + c])
+}
+
+/// A column of what the second body's velocities have to do with the first one's.
+#[inline(always)]
+fn across(blocks: &PairBlocks, d: usize) -> [f64; 6] {
+    std::array::from_fn(|c| blocks[d][6 + c])
 }
 
 /// Flops of a dense factorisation.

@@ -1,67 +1,71 @@
-//! The blocks that the rows on one pair of bodies add to a velocity-space matrix.
+//! `Kᵀ Γ⁻¹ K` of two-body rows, pair by pair: what they add to a velocity-space matrix.
+//!
+//! Rows that follow each other on one pair of bodies are added up first, in twelve columns of twelve numbers, those of the
+//! first body and those of the second. Four columns at a time stay in registers while the rows pass by; of the columns only
+//! what lies on or below the diagonal, by squares of four, is needed.
 
-use crate::linalg::{Block, BlockCholesky, Two};
-use crate::problem::Row;
+use crate::linalg::{with_lanes, Kernel, Lanes};
+use crate::problem::{Row, ROW_LEN};
 
-/// `Σ Kᵀ Γ⁻¹ K` over rows on one pair of bodies.
-pub(super) struct PairBlocks {
-    pair: [u32; 2],
-    own: [Block; 2],
-    /// The second body's rows, the first one's columns.
-    across: Block,
+/// Twelve columns of twelve numbers; above the diagonal anything.
+pub(super) type PairBlocks = [[f64; ROW_LEN]; ROW_LEN];
+
+/// The blocks of rows with these weights, given to `sink` with the bodies of each pair; rows of weight 0 are passed over.
+pub(super) fn for_each_pair(rows: &[Row], weights: &[f64], sink: impl FnMut([u32; 2], &PairBlocks)) {
+    with_lanes(Pairs { rows, weights, sink });
 }
 
-impl PairBlocks {
-    /// No rows yet.
-    pub fn of(pair: [u32; 2]) -> Self {
-        PairBlocks { pair, own: [Block::zeros(); 2], across: Block::zeros() }
-    }
+struct Pairs<'a, F> {
+    rows: &'a [Row],
+    weights: &'a [f64],
+    sink: F,
+}
 
-    pub fn pair(&self) -> [u32; 2] {
-        self.pair
-    }
+impl<F: FnMut([u32; 2], &PairBlocks)> Kernel for Pairs<'_, F> {
+    type Output = ();
 
-    /// Of the own blocks, which are symmetric, only the lower triangle: its columns begin with the pair of rows that has the
-    /// diagonal.
-    #[inline]
-    pub fn add(&mut self, row: &Row, weight: f64) {
-        let (halves, _) = row.k.as_chunks::<6>();
-        let [first, second] = [&halves[0], &halves[1]].map(pairs);
-        for d in 0..6 {
-            let scaled = [&halves[0], &halves[1]].map(|half| Two::both(weight * half[d]));
-            add_column(&mut self.own[0], d, d / 2, first, scaled[0]);
-            add_column(&mut self.own[1], d, d / 2, second, scaled[1]);
-            add_column(&mut self.across, d, 0, second, scaled[0]);
-        }
-    }
-
-    /// The world, which is the body after the last, has no block.
-    pub fn add_to(&self, matrix: &mut BlockCholesky, bodies: usize) {
-        let [p, q] = self.pair.map(|k| k as usize);
-        if p < bodies {
-            matrix.add(p, p, &self.own[0]);
-        }
-        if q < bodies {
-            matrix.add(q, q, &self.own[1]);
-        }
-        if p < bodies && q < bodies {
-            matrix.add(q, p, &self.across);
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) {
+        let Pairs { mut rows, mut weights, mut sink } = self;
+        let mut blocks = [[0.0; ROW_LEN]; ROW_LEN];
+        while let Some(first) = rows.first() {
+            let mut len = 1;
+            let mut some = weights[0] != 0.0;
+            while len < rows.len() && rows[len].body == first.body {
+                some |= weights[len] != 0.0;
+                len += 1;
+            }
+            if some {
+                columns::<L, 0>(lanes, &rows[..len], &weights[..len], &mut blocks);
+                columns::<L, 1>(lanes, &rows[..len], &weights[..len], &mut blocks);
+                columns::<L, 2>(lanes, &rows[..len], &weights[..len], &mut blocks);
+                sink(first.body, &blocks);
+            }
+            (rows, weights) = (&rows[len..], &weights[len..]);
         }
     }
 }
 
-/// Six numbers two by two.
-#[inline]
-fn pairs(six: &[f64; 6]) -> [Two; 3] {
-    let (two, _) = six.as_chunks::<2>();
-    [Two::load(&two[0]), Two::load(&two[1]), Two::load(&two[2])]
-}
-
-/// Column d of `block`, from pair `from` of its rows on, += half times `scaled`.
-#[inline]
-fn add_column(block: &mut Block, d: usize, from: usize, half: [Two; 3], scaled: Two) {
-    let (column, _) = block.as_mut_slice()[6 * d..6 * d + 6].as_chunks_mut::<2>();
-    for c in from..3 {
-        Two::load(&column[c]).add_product(half[c], scaled).store(&mut column[c]);
+/// Four columns, from the square on the diagonal down.
+#[inline(always)]
+fn columns<L: Lanes, const SQUARE: usize>(lanes: L, rows: &[Row], weights: &[f64], blocks: &mut PairBlocks) {
+    let mut sums = [[lanes.all(0.0); 4]; 3];
+    for (row, &weight) in rows.iter().zip(weights) {
+        if weight == 0.0 {
+            continue;
+        }
+        let (k, _) = row.k.as_chunks::<4>();
+        for d in 0..4 {
+            let scaled = lanes.all(weight * k[SQUARE][d]);
+            for s in SQUARE..3 {
+                sums[s][d] = lanes.add(sums[s][d], lanes.mul(lanes.load(&k[s]), scaled));
+            }
+        }
+    }
+    for d in 0..4 {
+        let (column, _) = blocks[4 * SQUARE + d].as_chunks_mut::<4>();
+        for s in SQUARE..3 {
+            column[s] = lanes.store(sums[s][d]);
+        }
     }
 }
