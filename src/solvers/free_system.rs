@@ -69,7 +69,7 @@ impl FreeSystem {
         }
         reserve(&mut self.inverse_gamma, n)?;
         reserve(&mut self.of_rows, n)?;
-        reserve(&mut self.u, n.max(6 * (bodies + 1)))?;
+        reserve(&mut self.u, 6 * (bodies + 1))?;
         let ahead = |order: usize| order.min(DENSE_AHEAD);
         match problem.operator() {
             operator @ (Operator::Dense(_) | Operator::Csr(_)) => {
@@ -353,25 +353,31 @@ impl FreeSystem {
         Ok(())
     }
 
-    /// Solve in place; `x` has one entry per free row, in the order given to [`Self::factor`].
+    /// Solve in place; `x` has a number of every row. Those that are not free do not count, and become 0.
     pub fn solve(&mut self, problem: &Problem, x: &mut [f64]) -> Result<()> {
         match (self.side, problem.operator()) {
-            (Side::RowsDense, _) => self.dense.solve(x),
+            (Side::RowsDense, _) => {
+                refill(&mut self.of_rows, self.free.len(), 0.0)?;
+                for (to, &i) in self.of_rows.iter_mut().zip(&self.free) {
+                    *to = x[i as usize];
+                }
+                self.dense.solve(&mut self.of_rows);
+                x.fill(0.0);
+                for (from, &i) in self.of_rows.iter().zip(&self.free) {
+                    x[i as usize] = *from;
+                }
+            }
             (Side::RowsSparse, _) => {
-                refill(&mut self.u, problem.len(), 0.0)?;
-                for (&i, &x) in self.free.iter().zip(x.iter()) {
-                    self.u[i as usize] = x;
+                for (x, &position) in x.iter_mut().zip(&self.position) {
+                    *x = if position == NONE { 0.0 } else { *x };
                 }
-                self.rows.solve(&mut self.u);
-                for (&i, x) in self.free.iter().zip(x.iter_mut()) {
-                    *x = self.u[i as usize];
-                }
+                self.rows.solve(x);
             }
             (_, Operator::Jacobian(a)) => {
                 refill(&mut self.u, a.whitened_len(), 0.0)?;
-                refill(&mut self.of_rows, a.rows().len(), 0.0)?;
-                for (&i, &x) in self.free.iter().zip(x.iter()) {
-                    self.of_rows[i as usize] = self.inverse_gamma[i as usize] * x;
+                refill(&mut self.of_rows, x.len(), 0.0)?;
+                for ((to, &x), weight) in self.of_rows.iter_mut().zip(x.iter()).zip(&self.inverse_gamma) {
+                    *to = weight * x;
                 }
                 a.push(&self.of_rows, &mut self.u);
                 let m = 6 * a.bodies();
@@ -381,8 +387,8 @@ impl FreeSystem {
                     self.bodies.solve(&mut self.u[..m]);
                 }
                 a.pull(&self.u, &mut self.of_rows);
-                for (&i, x) in self.free.iter().zip(x.iter_mut()) {
-                    *x = self.inverse_gamma[i as usize] * (*x - self.of_rows[i as usize]);
+                for ((x, moved), weight) in x.iter_mut().zip(&self.of_rows).zip(&self.inverse_gamma) {
+                    *x = weight * (*x - moved);
                 }
             }
             _ => {}

@@ -29,6 +29,7 @@
 //! walls and piles. It makes no use of a warm start, and small easy problems are cheaper by pivots. It needs a
 //! symmetric A.
 
+use super::barrier::Barrier;
 use super::coupled_system::CoupledSystem;
 use super::free_system::FreeSystem;
 use super::{require_positive_diagonal, Progress, Solver, State};
@@ -69,18 +70,14 @@ pub(super) struct InteriorPoint {
     /// Coefficient m of every coupled friction row, else 0, and E of the system.
     reach: Vec<f64>,
     tie: Vec<f64>,
-    /// Multipliers of the bounds; 0 where a bound is absent.
-    p: Vec<f64>,
-    q: Vec<f64>,
-    /// Step, its predictor, and right-hand sides.
+    /// Slacks and multipliers of the bounds.
+    barrier: Barrier,
     dx: Vec<f64>,
-    dp: Vec<f64>,
-    dq: Vec<f64>,
     shift: Vec<f64>,
     rhs: Vec<f64>,
     product: Vec<f64>,
-    /// The system's unknowns, without fixed rows.
-    packed: Vec<f64>,
+    /// The system's right-hand side, then its solution.
+    solution: Vec<f64>,
     scratch: Vec<f64>,
     rho: f64,
     /// Least μ so far, and steps since it fell.
@@ -88,8 +85,6 @@ pub(super) struct InteriorPoint {
     rest: usize,
     restarts: usize,
     mu_start: f64,
-    /// Finite bounds of rows that are not fixed.
-    bounds: usize,
 }
 
 impl Solver for InteriorPoint {
@@ -110,6 +105,7 @@ impl Solver for InteriorPoint {
         }
         reserve(&mut self.scratch, 6 * (problem.bodies() + 1))?;
         reserve(&mut self.held, problem.len())?;
+        self.barrier.reserve(problem.len())?;
         if problem.has_live_bounds() && problem.has_plain_friction() {
             self.coupled.reserve(problem)?;
         }
@@ -127,8 +123,7 @@ impl Solver for InteriorPoint {
             self.system.prepare(problem)?;
         }
         self.restarts = 0;
-        self.begin(problem, state);
-        Ok(())
+        self.begin(problem, state)
     }
 
     fn step(&mut self, problem: &Problem, state: &mut State, budget: &Budget) -> Result<Progress> {
@@ -136,13 +131,9 @@ impl Solver for InteriorPoint {
         if !state.w_is_exact {
             problem.multiply(&state.x, &mut state.w, &mut self.scratch)?;
         }
+        self.find_slacks(problem, state);
         loop {
-            for i in 0..n {
-                let (below, above) = self.slack(problem, state, i);
-                let (p, q) = (self.p[i] / below, self.q[i] / above);
-                self.shift[i] = p + q + self.rho * problem.diagonal()[i];
-                self.tie[i] = self.reach[i] * (p - q);
-            }
+            self.barrier.weigh(self.rho, problem.diagonal(), &mut self.shift);
             let held = &self.held;
             if self.is_coupled {
                 self.coupled.factor(problem, |i| !held[i], &self.shift, &self.tie)?;
@@ -155,24 +146,22 @@ impl Solver for InteriorPoint {
                 Err(Failure::NotPositive(_)) => return Ok(Progress::Stalled),
             }
         }
-        let mu = self.complementarity(problem, state, 0.0);
+        let mu = self.barrier.mean(0.0);
         // Predictor: straight at the solution.
         self.direction(problem, state, 0.0, 0.0)?;
-        let reach = self.longest_step(problem, state);
-        let predicted = self.complementarity(problem, state, reach);
+        let predicted = self.barrier.mean(self.barrier.longest_step());
         let sigma = if mu > 0.0 { (predicted / mu).powi(3).min(1.0) } else { 0.0 };
         // Corrector: with the predictor's own second-order terms.
         self.direction(problem, state, sigma * mu, 1.0)?;
-        let length = (BOUNDARY.max(1.0 - mu / self.mu_start) * self.longest_step(problem, state)).min(1.0);
+        let length = (BOUNDARY.max(1.0 - mu / self.mu_start) * self.barrier.longest_step()).min(1.0);
         let change = (0..n).map(|i| problem.diagonal()[i] * (length * self.dx[i]).powi(2)).sum::<f64>();
         // Beyond round-off Newton's step may overflow: x stays.
         let finite = change.is_finite();
         if finite {
-            for i in 0..n {
-                state.x[i] += length * self.dx[i];
-                self.p[i] += length * self.dp[i];
-                self.q[i] += length * self.dq[i];
+            for (x, dx) in state.x.iter_mut().zip(&self.dx) {
+                *x += length * dx;
             }
+            self.barrier.advance(length);
         }
         state.change = if finite { 0.5 * change } else { 0.0 };
         state.set_changes = 0;
@@ -185,13 +174,13 @@ impl Solver for InteriorPoint {
         };
         self.rest = if mu < PROGRESS * self.least_mu { 0 } else { self.rest + 1 };
         self.least_mu = self.least_mu.min(mu);
-        let done = self.bounds > 0 && mu <= ROUND_OFF * self.mu_start;
+        let done = self.barrier.bounds > 0 && mu <= ROUND_OFF * self.mu_start;
         if !finite || self.rest == PATIENCE {
             if self.restarts == RESTARTS {
                 return Ok(Progress::Stalled);
             }
             self.restarts += 1;
-            self.begin(problem, state);
+            self.begin(problem, state)?;
         }
         Ok(if done { Progress::Stalled } else { Progress::Continue })
     }
@@ -199,16 +188,14 @@ impl Solver for InteriorPoint {
 
 impl InteriorPoint {
     /// Place every row, from zero, whatever x is: near a solution the slacks are too uneven to begin with.
-    fn begin(&mut self, problem: &Problem, state: &mut State) {
+    fn begin(&mut self, problem: &Problem, state: &mut State) -> Result<()> {
         let n = problem.len();
         state.x.fill(0.0);
-        self.p.fill(0.0);
-        self.q.fill(0.0);
+        self.barrier.clear(n)?;
         // A typical row's share of the energy that is to be found, in √J.
         let energy: f64 = problem.b().iter().zip(problem.diagonal()).map(|(b, a)| b * b / a).sum();
         let further = FURTHER.powi(self.restarts as i32);
         let size = further * (energy / n as f64).sqrt().max(f64::MIN_POSITIVE.sqrt());
-        self.bounds = 0;
         // Normals first: friction rows start inside the cones they span.
         for friction in [false, true] {
             for i in 0..n {
@@ -223,12 +210,13 @@ impl InteriorPoint {
         self.mu_start = size * size;
         self.least_mu = f64::INFINITY;
         self.rest = 0;
+        Ok(())
     }
 
     /// Every buffer with one number per row.
-    fn rows(&mut self) -> [&mut Vec<f64>; 11] {
-        let InteriorPoint { p, q, dx, dp, dq, shift, rhs, product, packed, reach, tie, .. } = self;
-        [p, q, dx, dp, dq, shift, rhs, product, packed, reach, tie]
+    fn rows(&mut self) -> [&mut Vec<f64>; 7] {
+        let InteriorPoint { dx, shift, rhs, product, solution, reach, tie, .. } = self;
+        [dx, shift, rhs, product, solution, reach, tie]
     }
 
     /// Start row i inside its bounds by a typical impulse, or in the middle if there is no room for that.
@@ -248,141 +236,79 @@ impl InteriorPoint {
         }
         let margin = (size / problem.diagonal()[i].sqrt()).min(0.5 * (hi - lo));
         *x = x.max(lo + margin).min(hi - margin);
-        for (slack, multiplier) in [(*x - lo, &mut self.p[i]), (hi - *x, &mut self.q[i])] {
-            if slack.is_finite() {
-                *multiplier = size * size / slack.max(f64::MIN_POSITIVE);
-                self.bounds += 1;
-            }
-        }
+        self.barrier.place(i, *x - lo, hi - *x, size * size);
     }
 
-    /// What row i has left below and above.
-    #[inline]
-    fn slack(&self, problem: &Problem, state: &State, i: usize) -> (f64, f64) {
-        match self.normal(problem, i) {
-            Some(f) => (self.reach[i] * state.x[f] + state.x[i], self.reach[i] * state.x[f] - state.x[i]),
-            None => (state.x[i] - state.lo[i], state.hi[i] - state.x[i]),
+    /// The slacks of all rows, and E of a coupled system.
+    fn find_slacks(&mut self, problem: &Problem, state: &State) {
+        self.barrier.set_slacks(&state.x, &state.lo, &state.hi);
+        if !self.is_coupled {
+            return;
         }
-    }
-
-    /// How the slacks of row i change along dx.
-    #[inline]
-    fn rate(&self, problem: &Problem, i: usize) -> (f64, f64) {
-        match self.normal(problem, i) {
-            Some(f) => (self.reach[i] * self.dx[f] + self.dx[i], self.reach[i] * self.dx[f] - self.dx[i]),
-            None => (self.dx[i], -self.dx[i]),
-        }
-    }
-
-    #[inline]
-    fn normal(&self, problem: &Problem, i: usize) -> Option<usize> {
-        if self.is_coupled {
-            problem.friction().normal_of(i)
-        } else {
-            None
-        }
-    }
-
-    /// Mean product of slack and multiplier after a step of this length.
-    fn complementarity(&self, problem: &Problem, state: &State, length: f64) -> f64 {
-        let mut sum = 0.0;
+        let Barrier { below, above, .. } = &mut self.barrier;
         for i in 0..state.x.len() {
-            let ((below, above), (d_below, d_above)) = (self.slack(problem, state, i), self.rate(problem, i));
-            if self.p[i] > 0.0 {
-                sum += (self.p[i] + length * self.dp[i]) * (below + length * d_below);
-            }
-            if self.q[i] > 0.0 {
-                sum += (self.q[i] + length * self.dq[i]) * (above + length * d_above);
+            if let Some(f) = problem.friction().normal_of(i) {
+                let reach = self.reach[i] * state.x[f];
+                below.set_slack(i, reach + state.x[i]);
+                above.set_slack(i, reach - state.x[i]);
+                let (p, q) = (below.multiplier[i] * below.inverse[i], above.multiplier[i] * above.inverse[i]);
+                self.tie[i] = self.reach[i] * (p - q);
             }
         }
-        if self.bounds == 0 {
-            0.0
-        } else {
-            sum / self.bounds as f64
+    }
+
+    /// How all slacks change along dx.
+    fn find_rates(&mut self, problem: &Problem) {
+        self.barrier.set_rates(&self.dx);
+        if !self.is_coupled {
+            return;
+        }
+        for i in 0..self.dx.len() {
+            if let Some(f) = problem.friction().normal_of(i) {
+                let reach = self.reach[i] * self.dx[f];
+                self.barrier.below.rate[i] = reach + self.dx[i];
+                self.barrier.above.rate[i] = reach - self.dx[i];
+            }
         }
     }
 
     /// Newton direction towards the complementarity `target`, which makes up for this `share` of the second-order terms of
-    /// the direction now in dx, dp, dq.
+    /// the direction now at hand.
     fn direction(&mut self, problem: &Problem, state: &State, target: f64, share: f64) -> Result<()> {
-        let n = state.x.len();
-        for i in 0..n {
-            let ((below, above), (d_below, d_above)) = (self.slack(problem, state, i), self.rate(problem, i));
-            let (c, d) = (share * d_below * self.dp[i], share * d_above * self.dq[i]);
-            // Kept for the multipliers below: their targets over the slacks.
-            self.dp[i] = if self.p[i] > 0.0 { (target - c) / below } else { 0.0 };
-            self.dq[i] = if self.q[i] > 0.0 { (target - d) / above } else { 0.0 };
-            self.rhs[i] = -state.w[i] + self.dp[i] - self.dq[i];
-        }
-        self.dx.fill(0.0);
+        self.barrier.aim(target, share, &state.w, &mut self.rhs);
+        self.solution.copy_from_slice(&self.rhs);
+        self.solve(problem)?;
+        self.dx.copy_from_slice(&self.solution);
         // One refinement: the body side loses digits where the shift is small.
-        for round in 0..2 {
-            for i in 0..n {
-                let tie = self.normal(problem, i).map_or(0.0, |f| self.tie[i] * self.dx[f]);
-                let known = if round == 0 { 0.0 } else { self.product[i] + self.shift[i] * self.dx[i] + tie };
-                self.packed[i] = if self.held[i] { 0.0 } else { self.rhs[i] - known };
-            }
-            self.solve(problem)?;
-            for i in (0..n).filter(|&i| !self.held[i]) {
-                self.dx[i] += self.packed[i];
-            }
-            if round == 0 {
-                problem.multiply(&self.dx, &mut self.product, &mut self.scratch)?;
-                for i in 0..n {
-                    self.product[i] -= problem.b()[i];
+        problem.multiply(&self.dx, &mut self.product, &mut self.scratch)?;
+        for i in 0..self.dx.len() {
+            let known = self.product[i] - problem.b()[i] + self.shift[i] * self.dx[i];
+            self.solution[i] = self.rhs[i] - known;
+        }
+        if self.is_coupled {
+            for i in 0..self.dx.len() {
+                if let Some(f) = problem.friction().normal_of(i) {
+                    self.solution[i] -= self.tie[i] * self.dx[f];
                 }
             }
         }
-        for i in 0..n {
-            let ((below, above), (d_below, d_above)) = (self.slack(problem, state, i), self.rate(problem, i));
-            if self.p[i] > 0.0 {
-                self.dp[i] -= self.p[i] + self.p[i] / below * d_below;
-            }
-            if self.q[i] > 0.0 {
-                self.dq[i] -= self.q[i] + self.q[i] / above * d_above;
-            }
+        self.solve(problem)?;
+        for (dx, correction) in self.dx.iter_mut().zip(&self.solution) {
+            *dx += correction;
         }
+        self.find_rates(problem);
+        self.barrier.follow();
         Ok(())
     }
 
-    /// Solve the factored system for `packed`, in place; held rows are not touched.
+    /// Solve the factored system in place; held rows do not move.
     fn solve(&mut self, problem: &Problem) -> Result<()> {
-        if self.is_coupled {
-            return self.coupled.solve(problem, &self.tie, &mut self.packed);
+        if !self.is_coupled {
+            return self.system.solve(problem, &mut self.solution);
         }
-        // The other system wants its rows side by side.
-        let mut m = 0;
-        for i in (0..self.packed.len()).filter(|&i| !self.held[i]) {
-            self.packed[m] = self.packed[i];
-            m += 1;
+        for (x, &held) in self.solution.iter_mut().zip(&self.held) {
+            *x = if held { 0.0 } else { *x };
         }
-        self.system.solve(problem, &mut self.packed[..m])?;
-        for i in (0..self.packed.len()).rev().filter(|&i| !self.held[i]) {
-            m -= 1;
-            self.packed[i] = self.packed[m];
-        }
-        Ok(())
-    }
-
-    /// Longest step, at most 1, that keeps slacks and multipliers non-negative.
-    fn longest_step(&self, problem: &Problem, state: &State) -> f64 {
-        let mut longest: f64 = 1.0;
-        let mut limit = |value: f64, rate: f64| {
-            if rate < 0.0 {
-                longest = longest.min(-value / rate);
-            }
-        };
-        for i in 0..state.x.len() {
-            let ((below, above), (d_below, d_above)) = (self.slack(problem, state, i), self.rate(problem, i));
-            if self.p[i] > 0.0 {
-                limit(below, d_below);
-                limit(self.p[i], self.dp[i]);
-            }
-            if self.q[i] > 0.0 {
-                limit(above, d_above);
-                limit(self.q[i], self.dq[i]);
-            }
-        }
-        longest
+        self.coupled.solve(problem, &self.tie, &mut self.solution)
     }
 }

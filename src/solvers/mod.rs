@@ -8,6 +8,7 @@
 mod active_set;
 mod alart_curnier;
 mod apgd;
+mod barrier;
 mod block_pgs;
 mod box_qp;
 mod bpp;

@@ -37,7 +37,6 @@ pub(super) struct PgsSm {
     system: FreeSystem,
     /// ε D.
     shift: Vec<f64>,
-    free: Vec<f64>,
     direction: Vec<f64>,
     is_free: Vec<bool>,
     /// x before the step.
@@ -114,8 +113,8 @@ impl Solver for PgsSm {
 }
 
 impl PgsSm {
-    fn rows(&mut self) -> [&mut Vec<f64>; 4] {
-        [&mut self.shift, &mut self.free, &mut self.direction, &mut self.before]
+    fn rows(&mut self) -> [&mut Vec<f64>; 3] {
+        [&mut self.shift, &mut self.direction, &mut self.before]
     }
 
     /// One step to the least objective on the free rows; rows that meet a bound are free no longer. None: nothing more
@@ -135,19 +134,11 @@ impl PgsSm {
                 Err(Failure::NotPositive(_)) => return Ok(None),
             }
         }
-        let mut m = 0;
-        for i in (0..state.x.len()).filter(|&i| self.is_free[i]) {
-            self.free[m] = -state.w[i];
-            m += 1;
+        for (direction, w) in self.direction.iter_mut().zip(&state.w) {
+            *direction = -w;
         }
-        self.system.solve(problem, &mut self.free[..m])?;
-        self.direction.fill(0.0);
-        m = 0;
-        for i in (0..state.x.len()).filter(|&i| self.is_free[i]) {
-            self.direction[i] = self.free[m];
-            m += 1;
-        }
-        if m == 0 || self.direction.iter().any(|d| !d.is_finite()) {
+        self.system.solve(problem, &mut self.direction)?;
+        if !self.is_free.contains(&true) || self.direction.iter().any(|d| !d.is_finite()) {
             return Ok(None);
         }
         if !self.qp.descend(problem, state, &self.direction)? {

@@ -42,7 +42,8 @@ pub struct Proximal {
     inverse_root: Vec<f64>,
     /// Largest `|b_i| / sqrt(a_ii)`.
     load: f64,
-    free: Vec<f64>,
+    /// Newton's correction.
+    step: Vec<f64>,
     /// Candidate impulses and their velocities.
     pub x: Vec<f64>,
     pub w: Vec<f64>,
@@ -94,8 +95,8 @@ impl Proximal {
 
     /// Every buffer with one number per row.
     fn rows(&mut self) -> [&mut Vec<f64>; 9] {
-        let Proximal { centre, lo, hi, shift, root, inverse_root, free, x, w, .. } = self;
-        [centre, lo, hi, shift, root, inverse_root, free, x, w]
+        let Proximal { centre, lo, hi, shift, root, inverse_root, step, x, w, .. } = self;
+        [centre, lo, hi, shift, root, inverse_root, step, x, w]
     }
 
     /// Factor the free rows' system, with a larger ε where noise makes the matrix indefinite. A matrix that is not
@@ -137,20 +138,12 @@ impl Proximal {
                 return Ok(());
             }
             last = residual;
-            let mut m = 0;
             for i in 0..self.x.len() {
-                if self.sets[i] == Set::Free {
-                    self.free[m] = -self.regularised(i);
-                    m += 1;
-                }
+                self.step[i] = -self.regularised(i);
             }
-            self.system.solve(problem, &mut self.free[..m])?;
-            m = 0;
-            for i in 0..self.x.len() {
-                if self.sets[i] == Set::Free {
-                    self.x[i] += self.free[m];
-                    m += 1;
-                }
+            self.system.solve(problem, &mut self.step)?;
+            for (x, step) in self.x.iter_mut().zip(&self.step) {
+                *x += step;
             }
         }
     }
