@@ -143,7 +143,8 @@ impl BlockCholesky {
     pub fn solve(&mut self, x: &mut [f64]) {
         let (six, _) = x.as_chunks_mut::<B>();
         for (x, &old) in self.x.iter_mut().zip(&self.pattern.order) {
-            x.0[..B].copy_from_slice(&six[old as usize]);
+            // With its padding, where an overflow may have left its traces.
+            *x = Column::of(&six[old as usize]);
         }
         self.arch.dispatch(Solve { matrix: self });
         for (x, &old) in self.x.iter().zip(&self.pattern.order) {

@@ -15,6 +15,13 @@ const STRIDE: usize = 8;
 #[repr(C, align(64))]
 pub(super) struct Column(pub [f64; STRIDE]);
 
+impl Column {
+    pub fn of(six: &[f64; B]) -> Self {
+        let [a, b, c, d, e, f] = *six;
+        Column([a, b, c, d, e, f, 0.0, 0.0])
+    }
+}
+
 /// A block by columns.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Block([Column; B]);

@@ -65,11 +65,8 @@ impl Side {
     fn products(&self, length: f64) -> f64 {
         let mut sums = [0.0; LANES];
         let Side { multiplier, change, slack, rate, .. } = self;
-        for (((p, dp), s), ds) in multiplier
-            .chunks(LANES)
-            .zip(change.chunks(LANES))
-            .zip(slack.chunks(LANES))
-            .zip(rate.chunks(LANES))
+        for (((p, dp), s), ds) in
+            multiplier.chunks(LANES).zip(change.chunks(LANES)).zip(slack.chunks(LANES)).zip(rate.chunks(LANES))
         {
             for k in 0..p.len().min(dp.len()).min(s.len()).min(ds.len()) {
                 // An absent bound's rate is any number.
@@ -84,11 +81,8 @@ impl Side {
     fn fastest(&self) -> f64 {
         let mut most = [0.0f64; LANES];
         let Side { multiplier, change, inverse, rate, .. } = self;
-        for (((p, dp), r), ds) in multiplier
-            .chunks(LANES)
-            .zip(change.chunks(LANES))
-            .zip(inverse.chunks(LANES))
-            .zip(rate.chunks(LANES))
+        for (((p, dp), r), ds) in
+            multiplier.chunks(LANES).zip(change.chunks(LANES)).zip(inverse.chunks(LANES)).zip(rate.chunks(LANES))
         {
             for k in 0..p.len().min(dp.len()).min(r.len()).min(ds.len()) {
                 // Not a number where the bound is absent, which is larger than nothing.

@@ -279,7 +279,17 @@ impl InteriorPoint {
         self.solution.copy_from_slice(&self.rhs);
         self.solve(problem)?;
         self.dx.copy_from_slice(&self.solution);
-        // One refinement: the body side loses digits where the shift is small.
+        // One refinement: the body side loses digits where the shift is small. What only predicts can do without.
+        if share > 0.0 {
+            self.refine(problem)?;
+        }
+        self.find_rates(problem);
+        self.barrier.follow();
+        Ok(())
+    }
+
+    /// Correct dx by what is left of the right-hand side.
+    fn refine(&mut self, problem: &Problem) -> Result<()> {
         problem.multiply(&self.dx, &mut self.product, &mut self.scratch)?;
         for i in 0..self.dx.len() {
             let known = self.product[i] - problem.b()[i] + self.shift[i] * self.dx[i];
@@ -296,8 +306,6 @@ impl InteriorPoint {
         for (dx, correction) in self.dx.iter_mut().zip(&self.solution) {
             *dx += correction;
         }
-        self.find_rates(problem);
-        self.barrier.follow();
         Ok(())
     }
 
