@@ -17,10 +17,10 @@ use crate::linalg::{BlockCholesky, DenseCholesky, Failure, PanelCholesky};
 use crate::problem::{Csr, Jacobian, Operator, Problem, Row};
 use crate::Budget;
 
-/// Below this order no sparse factorisation beats the dense one.
-const ALWAYS_DENSE: usize = 64;
-/// Speed of the dense kernel over the sparse ones, per flop, of rows and of bodies: from timing walls and chains.
-const DENSE_SPEED: [f64; 2] = [2.0, 8.0];
+/// Below this order, of rows and of velocities, no sparse factorisation beats the dense one: from timing walls, piles, chains.
+const ALWAYS_DENSE: [usize; 2] = [64, 16];
+/// Speed of the dense kernel over the sparse ones, per flop, of rows and of bodies.
+const DENSE_SPEED: [f64; 2] = [2.0, 2.0];
 
 /// Up to this order memory for a dense factor is taken before it is needed.
 const DENSE_AHEAD: usize = 768;
@@ -99,13 +99,13 @@ impl FreeSystem {
         match problem.operator() {
             Operator::Dense(_) => {}
             Operator::Csr(csr) => {
-                if problem.len() > ALWAYS_DENSE {
+                if problem.len() > ALWAYS_DENSE[0] {
                     self.analyse_rows(csr)?;
                 }
             }
             Operator::Jacobian(jacobian) => {
                 self.list_rows_of_bodies(jacobian)?;
-                if 6 * jacobian.bodies() > ALWAYS_DENSE {
+                if 6 * jacobian.bodies() > ALWAYS_DENSE[1] {
                     self.analyse_bodies(jacobian)?;
                 }
             }
