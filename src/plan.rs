@@ -105,6 +105,8 @@ const FIRST_SWEEPS: usize = 256;
 const FIRST_PIVOTS: usize = 5;
 /// The same where friction bounds move, which takes both of them longer.
 const FIRST_PIVOTS_COUPLED: usize = 24;
+/// Interior point steps on very many bodies with coupled friction.
+const FEW_INTERIOR_STEPS: usize = 40;
 /// Passes over the islands: one, unless time is limited.
 const ISLAND_PASSES: usize = 1000;
 /// Sweeps that come last.
@@ -196,9 +198,12 @@ impl Plan {
                 self.push(SolverKind::Nncg, Reason::LastResort, LAST_SWEEPS);
             }
         }
-        // Coupled friction makes the interior point method's system unsymmetric, and its factor dense.
+        // Coupled friction makes the interior point method's system unsymmetric. Where bodies are known its factor is sparse,
+        // but where there are many, steps that do not settle soon are too dear to wait for.
         if !coupled || takes_dense_lu(problem) {
             self.push_whole(SolverKind::InteriorPoint, Reason::Redundant);
+        } else if problem.bodies() > 0 {
+            self.push(SolverKind::InteriorPoint, Reason::Redundant, FEW_INTERIOR_STEPS);
         }
         if !(coupled && in_haste) {
             self.push(SolverKind::Nncg, Reason::LastResort, LAST_SWEEPS);

@@ -131,6 +131,37 @@ fn a_warm_start_at_the_solution_needs_no_iteration() {
     }
 }
 
+/// A handle keeps memory from one solve to the next, and nothing else: solving again gives the same bits, even after a
+/// problem whose joints contradict each other has driven the impulses to 1e7.
+#[test]
+fn a_handle_remembers_nothing() {
+    let corpus = corpus::load();
+    let find = |name: &str| corpus.iter().find(|p| p.name == name).unwrap();
+    let problems = [INCONSISTENT[1].0, "bullet_wall6_s001_i0_n276", "ode_buggy_s200_i0_n72"].map(find);
+    for kind in SolverKind::ALL {
+        let settings = Settings { max_iterations: 400, ..settings(kind) };
+        let mut engine = Engine::new(settings).unwrap();
+        let mut first = Vec::new();
+        for round in 0..2 {
+            for (k, p) in problems.iter().enumerate() {
+                for friction in [Friction::FrozenAtReference, Friction::Coupled] {
+                    let problem = p.fill(Form::Jacobian, friction);
+                    let Ok(report) = engine.solve(&problem, None, None).copied() else { continue };
+                    let outcome = (k, report.iterations, report.energy_error.to_bits());
+                    let bits: Vec<u64> = engine.x().iter().map(|v| v.to_bits()).collect();
+                    if round == 0 {
+                        first.push((outcome, bits));
+                    } else {
+                        let (expected, expected_bits) = first.remove(0);
+                        assert_eq!(outcome, expected, "{} on {}", kind.name(), p.name);
+                        assert!(bits == expected_bits, "{} on {}: other bits", kind.name(), p.name);
+                    }
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn large_sparse_scenes_are_solved_on_the_body_side() {
     // The same wall as CSR rows, where the factorisation takes another path.

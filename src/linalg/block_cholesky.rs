@@ -7,61 +7,32 @@
 
 use super::block_pattern::{reserve_ahead, BlockPattern, NONE};
 use super::blocks::{self, Block, Column, B};
+use super::updates::{Updates, CLOCK};
 use super::Failure;
 use crate::error::{refill, reserve, Result};
 use crate::Budget;
 use pulp::{Arch, Simd, WithSimd};
 
-/// Memory for a full factor is taken ahead up to this many bytes: 128 bodies.
-const AHEAD: usize = 3_200_000;
-/// Columns factored between two looks at the clock.
-const CLOCK: usize = 64;
-
 /// A symmetric positive definite block matrix and its factor.
+#[derive(Default)]
 pub struct BlockCholesky {
     pattern: BlockPattern,
     diagonal: Vec<Block>,
     below: Vec<Block>,
-    /// Work: marks, list heads, list links, next entry of a column.
-    mark: Vec<u32>,
-    head: Vec<u32>,
-    link: Vec<u32>,
-    next: Vec<usize>,
+    updates: Updates,
     x: Vec<Column>,
-    flops: f64,
     /// Which vector instructions there are.
     arch: Arch,
-}
-
-impl Default for BlockCholesky {
-    fn default() -> Self {
-        BlockCholesky {
-            pattern: BlockPattern::default(),
-            diagonal: Vec::new(),
-            below: Vec::new(),
-            mark: Vec::new(),
-            head: Vec::new(),
-            link: Vec::new(),
-            next: Vec::new(),
-            x: Vec::new(),
-            flops: 0.0,
-            arch: Arch::new(),
-        }
-    }
 }
 
 impl BlockCholesky {
     /// Take memory for patterns of up to n blocks and so many neighbours. In small systems any fill then fits; in larger
     /// ones it is only known with the pattern.
     pub fn reserve(&mut self, n: usize, neighbours: usize) -> Result<()> {
-        for v in [&mut self.mark, &mut self.head, &mut self.link] {
-            reserve(v, n)?;
-        }
-        reserve(&mut self.next, n)?;
+        self.updates.reserve(n)?;
         reserve(&mut self.diagonal, n)?;
         reserve(&mut self.x, n)?;
-        let full = n.saturating_mul(n.saturating_sub(1)) / 2;
-        let ahead = if full.saturating_mul(std::mem::size_of::<Block>()) <= AHEAD { full } else { 0 };
+        let ahead = BlockPattern::fill_ahead(n);
         reserve(&mut self.below, ahead)?;
         self.pattern.reserve(n, neighbours, ahead)
     }
@@ -82,23 +53,17 @@ impl BlockCholesky {
     /// Memory for the numbers of the pattern.
     fn take_memory(&mut self) -> Result<()> {
         let (n, entries) = (self.pattern.order.len(), self.pattern.row.len());
-        for v in [&mut self.mark, &mut self.head, &mut self.link] {
-            refill(v, n, NONE)?;
-        }
-        refill(&mut self.next, n, 0)?;
+        self.updates.reserve(n)?;
         refill(&mut self.diagonal, n, Block::default())?;
         // Contacts come and go, and fill with them: take half as much again.
         reserve_ahead(&mut self.below, entries)?;
         refill(&mut self.below, entries, Block::default())?;
-        refill(&mut self.x, n, Column::default())?;
-        let block = (B * B * B) as f64;
-        self.flops = block * self.pattern.column.windows(2).map(|c| ((c[1] - c[0] + 1) as f64).powi(2)).sum::<f64>();
-        Ok(())
+        refill(&mut self.x, n, Column::default())
     }
 
     /// Multiplications and additions of one factorisation.
     pub fn flops(&self) -> f64 {
-        self.flops
+        self.pattern.flops()
     }
 
     /// Become a multiple of the identity.
@@ -114,42 +79,22 @@ impl BlockCholesky {
         let (p, q) = (self.pattern.place[i], self.pattern.place[j]);
         match p.cmp(&q) {
             std::cmp::Ordering::Equal => self.diagonal[p as usize].add(columns),
-            std::cmp::Ordering::Greater => self.at(p, q).add(columns),
-            std::cmp::Ordering::Less => self.at(q, p).add_transposed(columns),
+            std::cmp::Ordering::Greater => self.below[self.pattern.entry(p, q)].add(columns),
+            std::cmp::Ordering::Less => self.below[self.pattern.entry(q, p)].add_transposed(columns),
         }
-    }
-
-    fn at(&mut self, p: u32, q: u32) -> &mut Block {
-        let range = self.pattern.column[q as usize]..self.pattern.column[q as usize + 1];
-        let offset = self.pattern.row[range.clone()].binary_search(&p).expect("entry outside the analysed pattern");
-        &mut self.below[range.start + offset]
     }
 
     /// Factor in place.
-    pub fn factor(&mut self, budget: &Budget) -> std::result::Result<(), Failure> {
-        self.arch.dispatch(Factor { matrix: self, budget })
-    }
-
-    /// Put column k on the list of the column its next entry updates.
-    fn enlist(&mut self, k: usize) {
-        if self.next[k] < self.pattern.column[k + 1] {
-            let i = self.pattern.row[self.next[k]] as usize;
-            self.link[k] = self.head[i];
-            self.head[i] = k as u32;
-        }
+    pub fn factor(&mut self, budget: &Budget) -> Result<std::result::Result<(), Failure>> {
+        self.updates.begin(self.pattern.order.len())?;
+        Ok(self.arch.dispatch(Factor { matrix: self, budget }))
     }
 
     /// Solve A x = b in place; `x` has six numbers per block.
     pub fn solve(&mut self, x: &mut [f64]) {
-        let (six, _) = x.as_chunks_mut::<B>();
-        for (x, &old) in self.x.iter_mut().zip(&self.pattern.order) {
-            // With its padding, where an overflow may have left its traces.
-            *x = Column::of(&six[old as usize]);
-        }
+        self.pattern.gather(x, &mut self.x);
         self.arch.dispatch(Solve { matrix: self });
-        for (x, &old) in self.x.iter().zip(&self.pattern.order) {
-            six[old as usize].copy_from_slice(&x.0[..B]);
-        }
+        self.pattern.scatter(&self.x, x);
     }
 }
 
@@ -163,51 +108,35 @@ impl WithSimd for Factor<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
-        let Factor { matrix, budget } = self;
-        let n = matrix.pattern.order.len();
-        // head[j]: first column k < j that still has to update column j; link chains the rest.
-        matrix.head.fill(NONE);
-        for j in 0..n {
-            if j % CLOCK == CLOCK - 1 && budget.spent() {
-                return Err(Failure::OutOfTime(matrix.pattern.order[j] as usize));
+        let BlockCholesky { pattern, diagonal, below, updates, .. } = self.matrix;
+        for j in 0..pattern.order.len() {
+            if j % CLOCK == CLOCK - 1 && self.budget.spent() {
+                return Err(Failure::OutOfTime(pattern.order[j] as usize));
             }
-            let column = matrix.pattern.column[j]..matrix.pattern.column[j + 1];
-            for p in column.clone() {
-                matrix.mark[matrix.pattern.row[p] as usize] = p as u32;
-            }
-            let mut k = matrix.head[j];
+            let (column, mut k) = updates.open(pattern, j);
+            // Earlier columns stand before this one.
+            let (before, below) = below.split_at_mut(column.start);
             while k != NONE {
-                let following = matrix.link[k as usize];
-                update(simd, matrix, j, k as usize);
+                // Column j -= L_jk times column k, from row j down.
+                let (entries, following) = updates.take(pattern, k);
+                let first = &before[entries.start];
+                blocks::subtract_product(simd, &mut diagonal[j], first, first);
+                for q in entries.start + 1..entries.end {
+                    let target = updates.target(pattern, q) - column.start;
+                    blocks::subtract_product(simd, &mut below[target], &before[q], first);
+                }
                 k = following;
             }
-            if !blocks::factor(simd, &mut matrix.diagonal[j]) {
-                return Err(Failure::NotPositive(matrix.pattern.order[j] as usize));
+            if !blocks::factor(simd, &mut diagonal[j]) {
+                return Err(Failure::NotPositive(pattern.order[j] as usize));
             }
-            for below in &mut matrix.below[column.clone()] {
-                blocks::divide(simd, below, &matrix.diagonal[j]);
+            for below in &mut below[..column.len()] {
+                blocks::divide(simd, below, &diagonal[j]);
             }
-            matrix.next[j] = column.start;
-            matrix.enlist(j);
+            updates.close(pattern, j);
         }
         Ok(())
     }
-}
-
-/// Column j -= L_jk times column k, from row j down.
-#[inline(always)]
-fn update<S: Simd>(simd: S, matrix: &mut BlockCholesky, j: usize, k: usize) {
-    let (p, end) = (matrix.next[k], matrix.pattern.column[k + 1]);
-    // Column k stands before column j.
-    let (before, after) = matrix.below.split_at_mut(matrix.pattern.column[j]);
-    let first = &before[p];
-    blocks::subtract_product(simd, &mut matrix.diagonal[j], first, first);
-    for q in p + 1..end {
-        let target = matrix.mark[matrix.pattern.row[q] as usize] as usize - matrix.pattern.column[j];
-        blocks::subtract_product(simd, &mut after[target], &before[q], first);
-    }
-    matrix.next[k] = p + 1;
-    matrix.enlist(k);
 }
 
 struct Solve<'a> {
@@ -224,16 +153,13 @@ impl WithSimd for Solve<'_> {
         for j in 0..n {
             blocks::forward(simd, &diagonal[j], &mut x[j]);
             let known = x[j];
-            let entries = pattern.column[j]..pattern.column[j + 1];
-            for (below, &i) in below[entries.clone()].iter().zip(&pattern.row[entries]) {
-                blocks::subtract_times(simd, &mut x[i as usize], below, &known);
+            for (below, i) in pattern.entries_of(j, below) {
+                blocks::subtract_times(simd, &mut x[i], below, &known);
             }
         }
         for j in (0..n).rev() {
-            let entries = pattern.column[j]..pattern.column[j + 1];
             let (before, after) = x.split_at_mut(j + 1);
-            let terms = below[entries.clone()].iter().zip(&pattern.row[entries]);
-            let terms = terms.map(|(below, &i)| (below, &after[i as usize - j - 1]));
+            let terms = pattern.entries_of(j, below).map(|(below, i)| (below, &after[i - j - 1]));
             blocks::subtract_transposed(simd, &mut before[j], terms);
             blocks::backward(&diagonal[j], &mut before[j]);
         }

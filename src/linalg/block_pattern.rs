@@ -3,11 +3,14 @@
 //! [`BlockPattern::analyse`] takes the pattern of a symmetric block matrix (approximate minimum degree, Liu's tree) and
 //! keeps its memory; a pattern equal to the last one is not analysed again.
 
+use super::blocks::{Block, Column, B};
 use crate::error::{refill, reserve, Error, Result, Status};
 use faer::dyn_stack::{MemBuffer, MemStack, StackReq};
 use faer::sparse::linalg::amd;
 use faer::sparse::SymbolicSparseColMatRef;
 
+/// Of up to so many blocks memory for a full factor is taken ahead: 3 MB.
+const AHEAD: usize = 128;
 /// No block.
 pub(super) const NONE: u32 = u32::MAX;
 
@@ -99,6 +102,50 @@ impl BlockPattern {
         self.index.extend_from_slice(index);
         self.start.extend_from_slice(start);
         Ok(())
+    }
+
+    /// Entries of L to take memory for ahead, before the pattern is known: all, if the blocks are few.
+    pub fn fill_ahead(n: usize) -> usize {
+        if n <= AHEAD {
+            n * n.saturating_sub(1) / 2
+        } else {
+            0
+        }
+    }
+
+    /// Multiplications and additions of a Cholesky factorisation.
+    pub fn flops(&self) -> f64 {
+        let squares = self.column.windows(2).map(|c| ((c[1] - c[0] + 1) as f64).powi(2));
+        (B * B * B) as f64 * squares.sum::<f64>()
+    }
+
+    /// Where row p of column q is, which must be in the pattern; both in the new order.
+    pub fn entry(&self, p: u32, q: u32) -> usize {
+        let range = self.column[q as usize]..self.column[q as usize + 1];
+        range.start + self.row[range.clone()].binary_search(&p).expect("entry outside the analysed pattern")
+    }
+
+    /// The blocks of column j with their rows.
+    #[inline(always)]
+    pub fn entries_of<'a>(&'a self, j: usize, blocks: &'a [Block]) -> impl Iterator<Item = (&'a Block, usize)> + Clone {
+        let entries = self.column[j]..self.column[j + 1];
+        blocks[entries.clone()].iter().zip(self.row[entries].iter().map(|&i| i as usize))
+    }
+
+    /// A vector in the new order; with the padding, where an overflow may have left its traces.
+    pub fn gather(&self, from: &[f64], to: &mut [Column]) {
+        let (six, _) = from.as_chunks::<B>();
+        for (to, &old) in to.iter_mut().zip(&self.order) {
+            *to = Column::of(&six[old as usize]);
+        }
+    }
+
+    /// And back.
+    pub fn scatter(&self, from: &[Column], to: &mut [f64]) {
+        let (six, _) = to.as_chunks_mut::<B>();
+        for (from, &old) in from.iter().zip(&self.order) {
+            six[old as usize].copy_from_slice(&from.0[..B]);
+        }
     }
 
     fn find_order(&mut self, start: &[u32], index: &[u32]) -> Result<()> {

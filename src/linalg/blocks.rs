@@ -20,6 +20,10 @@ impl Column {
         let [a, b, c, d, e, f] = *six;
         Column([a, b, c, d, e, f, 0.0, 0.0])
     }
+
+    pub fn negated(self) -> Self {
+        Column(self.0.map(|v| -v))
+    }
 }
 
 /// A block by columns.
@@ -55,6 +59,12 @@ impl Block {
                 column.0[i] += value;
             }
         }
+    }
+
+    pub fn transposed(&self) -> Block {
+        let mut block = Block::default();
+        block.add_transposed(|j| *self.0[j].0.first_chunk().expect("six of eight"));
+        block
     }
 }
 
@@ -101,6 +111,44 @@ pub(super) fn subtract_product<S: Simd>(simd: S, c: &mut Block, a: &Block, b: &B
             *sum = difference;
         }
     }
+}
+
+#[inline(always)]
+pub(super) fn negate<S: Simd>(simd: S, block: &mut Block) {
+    for column in &mut block.0 {
+        scale(simd, column, -1.0);
+    }
+}
+
+/// The inverse, by Gauss and Jordan's elimination with pivots chosen within a column; not finite if there is none.
+pub(super) fn inverse(block: &Block) -> Block {
+    // By rows, with the identity beside them.
+    let mut rows = [[0.0; 2 * B]; B];
+    for i in 0..B {
+        for j in 0..B {
+            rows[i][j] = block.0[j].0[i];
+        }
+        rows[i][B + i] = 1.0;
+    }
+    for j in 0..B {
+        let mut largest = j;
+        for i in j + 1..B {
+            largest = if rows[i][j].abs() > rows[largest][j].abs() { i } else { largest };
+        }
+        rows.swap(j, largest);
+        let inverse = 1.0 / rows[j][j];
+        let pivot = rows[j].map(|v| v * inverse);
+        rows[j] = pivot;
+        for i in (0..B).filter(|&i| i != j) {
+            let factor = rows[i][j];
+            for (entry, pivot) in rows[i].iter_mut().zip(pivot) {
+                *entry -= factor * pivot;
+            }
+        }
+    }
+    let mut out = Block::default();
+    out.add_transposed(|i| *rows[i].last_chunk().expect("the right half"));
+    out
 }
 
 /// Cholesky's factor of the lower triangle, in its place; on the diagonal stand the reciprocals, above it zeros. False if a

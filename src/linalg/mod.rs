@@ -3,6 +3,7 @@
 //! All keep their memory from one use to the next; those that may take long look at the deadline while they work.
 
 mod block_cholesky;
+mod block_lu;
 mod block_pattern;
 mod blocks;
 mod dense_cholesky;
@@ -17,8 +18,10 @@ mod row_qr;
 mod sparse_lu;
 mod tableau;
 mod twins;
+mod updates;
 
 pub use block_cholesky::BlockCholesky;
+pub use block_lu::BlockLu;
 pub use dense_cholesky::DenseCholesky;
 pub use dense_lu::DenseLu;
 pub use fours::{with_lanes, Kernel, Lanes, Quad};

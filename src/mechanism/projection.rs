@@ -14,7 +14,7 @@
 
 use crate::error::{refill, Error, Result, Status};
 use crate::linalg::{BlockCholesky, Failure};
-use crate::problem::{Jacobian, Operator, Problem};
+use crate::problem::{BodyGraph, Jacobian, Operator, Problem};
 use crate::Budget;
 
 /// Default of √ε.
@@ -30,9 +30,7 @@ const SETTLED: f64 = 1e-15;
 pub struct Projection {
     epsilon: f64,
     factor: BlockCholesky,
-    start: Vec<u32>,
-    index: Vec<u32>,
-    pairs: Vec<u64>,
+    graph: BodyGraph,
     /// 1 / length of each row, 0 for rows that move nothing.
     scale: Vec<f64>,
     /// Whitened change of velocity, its correction, and the rows' residual.
@@ -46,9 +44,7 @@ impl Default for Projection {
         Projection {
             epsilon: RANK_TOLERANCE * RANK_TOLERANCE,
             factor: BlockCholesky::default(),
-            start: Vec::new(),
-            index: Vec::new(),
-            pairs: Vec::new(),
+            graph: BodyGraph::default(),
             scale: Vec::new(),
             y: Vec::new(),
             step: Vec::new(),
@@ -131,29 +127,13 @@ impl Projection {
     fn prepare(&mut self, jacobian: &Jacobian) -> Result<()> {
         let (rows, bodies) = (jacobian.rows(), jacobian.bodies());
         let inside = |body: u32| (body as usize) < bodies;
-        self.pairs.clear();
-        crate::error::reserve(&mut self.pairs, 2 * rows.len())?;
         refill(&mut self.scale, rows.len(), 0.0)?;
         for (row, scale) in rows.iter().zip(&mut self.scale) {
             let length = row.k.iter().fold(0.0f64, |sum, k| sum.hypot(*k));
             *scale = if length > 0.0 { 1.0 / length } else { 0.0 };
-            let [p, q] = row.body;
-            if p != q && inside(p) && inside(q) {
-                self.pairs.extend([u64::from(p) << 32 | u64::from(q), u64::from(q) << 32 | u64::from(p)]);
-            }
         }
-        self.pairs.sort_unstable();
-        self.pairs.dedup();
-        refill(&mut self.start, bodies + 1, 0)?;
-        refill(&mut self.index, self.pairs.len(), 0)?;
-        for (k, pair) in self.pairs.iter().enumerate() {
-            self.start[(pair >> 32) as usize + 1] += 1;
-            self.index[k] = *pair as u32;
-        }
-        for p in 0..bodies {
-            self.start[p + 1] += self.start[p];
-        }
-        self.factor.analyse(&self.start, &self.index)?;
+        self.graph.find(jacobian)?;
+        self.factor.analyse(&self.graph.start, &self.graph.index)?;
         self.factor.clear(self.epsilon);
         for (row, &scale) in rows.iter().zip(&self.scale) {
             let k = row.k.map(|k| k * scale);
@@ -165,7 +145,7 @@ impl Projection {
                 self.factor.add(p as usize, q as usize, |d| half[0].map(|k| k * half[1][d]));
             }
         }
-        self.factor.factor(&Budget::unlimited()).map_err(|failure| match failure {
+        self.factor.factor(&Budget::unlimited())?.map_err(|failure| match failure {
             Failure::NotPositive(body) | Failure::OutOfTime(body) => {
                 Error::new(Status::Singular, format_args!("the rows on body {body} are not finite"))
             }

@@ -5,6 +5,7 @@
 //! memory when they are first used, for the largest step so far. A call that fails leaves the problem as it was:
 //! everything is checked before anything is written.
 
+mod body_graph;
 mod check;
 mod cones;
 mod csr;
@@ -15,6 +16,7 @@ mod islands;
 mod jacobian;
 mod row_products;
 
+pub use body_graph::BodyGraph;
 pub use check::{as_bound, INFINITE_BOUND};
 pub use cones::{project_disc, Cone, Cones, Part};
 pub use csr::Csr;

@@ -1,41 +1,100 @@
 //! The linear system of an interior point step with coupled friction: `(A + S + E) x = r`.
 //!
 //! S is a positive diagonal; E ties each friction row to its normal row by one entry, so the system is not symmetric.
-//! Factored densely by LU, over the rows or, for Jacobian problems `A = K Kᵀ + C` with more rows than velocities, over
-//! the bodies: with `Γ = C + S + E`, which is inverted contact by contact,
+//! Factored by LU, over the rows or, for Jacobian problems `A = K Kᵀ + C` with more rows than velocities, over the bodies:
+//! with `Γ = C + S + E`, which is inverted contact by contact,
 //!
 //! ```text
 //! (I + Kᵀ Γ⁻¹ K) u = Kᵀ Γ⁻¹ r,     x = Γ⁻¹ (r - K u)
 //! ```
+//! There it is sparse, in 6 by 6 blocks over the graph of bodies that share a row, as long as every normal row is on the
+//! bodies of its friction rows. Blocks are not exchanged for better pivots: a caller who finds a solution wrong asks for
+//! the dense factor, which has them.
 
+use super::pair_blocks::{across, back_across, for_each_general_pair, own};
 use crate::error::{refill, reserve, Result};
-use crate::linalg::DenseLu;
-use crate::problem::{Jacobian, Operator, Problem, Row};
+use crate::linalg::{BlockLu, DenseLu, Failure};
+use crate::problem::{BodyGraph, Jacobian, Operator, Problem, Row, ROW_LEN};
+use crate::Budget;
 
 const NONE: u32 = u32::MAX;
+/// Fewer bodies are better off with a dense factor.
+const FEW: usize = 4;
+/// The largest order of a dense factor.
+const LARGEST_DENSE: usize = 2000;
+
+/// Where a system is factored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Side {
+    #[default]
+    Rows,
+    Bodies,
+    Blocks,
+}
 
 #[derive(Default)]
 pub(super) struct CoupledSystem {
+    side: Side,
     lu: DenseLu,
-    on_bodies: bool,
+    blocks: BlockLu,
+    graph: BodyGraph,
     /// The rows solved for, normals before the friction rows that hang on them, and the place of every row.
     active: Vec<u32>,
     position: Vec<u32>,
-    /// 1/Γ_ii of every row.
+    /// 1/Γ_ii of every row, 0 of those that are not solved for.
     inverse_gamma: Vec<f64>,
+    /// Rows of `Γ_ii Γ⁻¹ K`.
+    right: Vec<[f64; ROW_LEN]>,
     u: Vec<f64>,
     packed: Vec<f64>,
 }
 
 impl CoupledSystem {
     pub fn reserve(&mut self, problem: &Problem) -> Result<()> {
-        let n = problem.len();
+        let (n, bodies) = (problem.len(), problem.bodies());
         reserve(&mut self.active, n)?;
         reserve(&mut self.position, n)?;
         reserve(&mut self.inverse_gamma, n)?;
         reserve(&mut self.packed, n)?;
-        reserve(&mut self.u, 6 * (problem.bodies() + 1))?;
-        self.lu.reserve(order(problem))
+        reserve(&mut self.u, 6 * (bodies + 1))?;
+        if on_bodies(problem) {
+            reserve(&mut self.right, n)?;
+            self.graph.reserve(n, bodies)?;
+            self.blocks.reserve(bodies, 2 * n)?;
+        }
+        self.lu.reserve(order(problem).min(LARGEST_DENSE))
+    }
+
+    /// Look at a problem's pattern. Once per solve.
+    pub fn prepare(&mut self, problem: &Problem) -> Result<()> {
+        self.side = Side::Rows;
+        let Operator::Jacobian(jacobian) = problem.operator() else { return Ok(()) };
+        if !on_bodies(problem) {
+            return Ok(());
+        }
+        self.side = Side::Bodies;
+        let body = |i: usize| jacobian.rows()[i].body;
+        let alike = |i: usize| problem.friction().normal_of(i).is_none_or(|f| body(f) == body(i));
+        if problem.bodies() >= FEW && (0..problem.len()).all(alike) {
+            self.graph.find(jacobian)?;
+            self.blocks.analyse(&self.graph.start, &self.graph.index)?;
+            self.side = Side::Blocks;
+        }
+        Ok(())
+    }
+
+    /// Factor densely from now on, in this solve. False if that is so already, or the system is too large for it.
+    pub fn distrust(&mut self, problem: &Problem) -> bool {
+        let may = self.side == Side::Blocks && order(problem) <= LARGEST_DENSE;
+        if may {
+            self.side = Side::Bodies;
+        }
+        may
+    }
+
+    /// May a solution be wrong?
+    pub fn is_in_doubt(&self) -> bool {
+        self.side == Side::Blocks
     }
 
     /// Factor for the rows in `active`; `shift` has S and `coupling` has E(i, normal of i) of every row.
@@ -45,7 +104,8 @@ impl CoupledSystem {
         active: impl Fn(usize) -> bool,
         shift: &[f64],
         coupling: &[f64],
-    ) -> Result<()> {
+        budget: &Budget,
+    ) -> Result<std::result::Result<(), Failure>> {
         let n = problem.len();
         refill(&mut self.position, n, NONE)?;
         self.active.clear();
@@ -55,13 +115,16 @@ impl CoupledSystem {
                 self.active.push(i as u32);
             }
         }
-        self.on_bodies = on_bodies(problem);
-        match problem.operator() {
-            Operator::Jacobian(jacobian) if self.on_bodies => self.fill_bodies(problem, jacobian, shift, coupling)?,
+        match (self.side, problem.operator()) {
+            (Side::Blocks, Operator::Jacobian(jacobian)) => {
+                self.fill_blocks(problem, jacobian, shift, coupling)?;
+                return self.blocks.factor(budget);
+            }
+            (Side::Bodies, Operator::Jacobian(jacobian)) => self.fill_bodies(problem, jacobian, shift, coupling)?,
             _ => self.fill_rows(problem, shift, coupling)?,
         }
         self.lu.factor();
-        Ok(())
+        Ok(Ok(()))
     }
 
     /// The normal row of friction row `i`, if both are solved for.
@@ -101,11 +164,48 @@ impl CoupledSystem {
         Ok(())
     }
 
-    fn fill_bodies(&mut self, problem: &Problem, a: &Jacobian, shift: &[f64], coupling: &[f64]) -> Result<()> {
-        refill(&mut self.inverse_gamma, problem.len(), 0.0)?;
+    fn invert_gamma(&mut self, a: &Jacobian, shift: &[f64]) -> Result<()> {
+        refill(&mut self.inverse_gamma, shift.len(), 0.0)?;
         for &i in &self.active {
             self.inverse_gamma[i as usize] = 1.0 / (a.compliance()[i as usize] + shift[i as usize]);
         }
+        Ok(())
+    }
+
+    fn fill_blocks(&mut self, problem: &Problem, a: &Jacobian, shift: &[f64], coupling: &[f64]) -> Result<()> {
+        self.invert_gamma(a, shift)?;
+        self.right.clear();
+        for (i, row) in a.rows().iter().enumerate() {
+            let mut right = row.k;
+            if let Some(f) = problem.friction().normal_of(i) {
+                let weight = coupling[i] * self.inverse_gamma[f];
+                for (right, k) in right.iter_mut().zip(&a.rows()[f].k) {
+                    *right -= weight * k;
+                }
+            }
+            self.right.push(right);
+        }
+        let (matrix, bodies) = (&mut self.blocks, a.bodies());
+        matrix.clear(1.0);
+        for_each_general_pair(a.rows(), &self.inverse_gamma, &self.right, |pair, blocks| {
+            // The world, which is the body after the last, has no block.
+            let [p, q] = pair.map(|k| k as usize);
+            if p < bodies {
+                matrix.add(p, p, |d| own(blocks, 0, d));
+            }
+            if q < bodies {
+                matrix.add(q, q, |d| own(blocks, 1, d));
+            }
+            if p < bodies && q < bodies {
+                matrix.add(q, p, |d| across(blocks, d));
+                matrix.add(p, q, |d| back_across(blocks, d));
+            }
+        });
+        Ok(())
+    }
+
+    fn fill_bodies(&mut self, problem: &Problem, a: &Jacobian, shift: &[f64], coupling: &[f64]) -> Result<()> {
+        self.invert_gamma(a, shift)?;
         let m = 6 * a.bodies();
         let out = self.lu.matrix(m)?;
         out.fill(0.0);
@@ -130,7 +230,7 @@ impl CoupledSystem {
         let Operator::Jacobian(a) = problem.operator() else {
             return self.solve_rows(m, x);
         };
-        if !self.on_bodies {
+        if self.side == Side::Rows {
             return self.solve_rows(m, x);
         }
         refill(&mut self.packed, x.len(), 0.0)?;
@@ -140,13 +240,19 @@ impl CoupledSystem {
             let i = self.active[k] as usize;
             let tie = self.normal(problem, i).map_or(0.0, |f| coupling[i] * self.packed[f]);
             self.packed[i] = (x[i] - tie) * self.inverse_gamma[i];
-            a.rows()[i].add(self.packed[i], &mut self.u);
         }
-        self.lu.solve(&mut self.u[..6 * a.bodies()]);
+        a.push(&self.packed, &mut self.u);
+        let velocities = &mut self.u[..6 * a.bodies()];
+        if self.side == Side::Blocks {
+            self.blocks.solve(velocities);
+        } else {
+            self.lu.solve(velocities);
+        }
+        a.pull(&self.u, &mut self.packed);
         for k in 0..m {
             let i = self.active[k] as usize;
             let tie = self.normal(problem, i).map_or(0.0, |f| coupling[i] * x[f]);
-            x[i] = (x[i] - a.rows()[i].dot(&self.u) - tie) * self.inverse_gamma[i];
+            x[i] = (x[i] - self.packed[i] - tie) * self.inverse_gamma[i];
         }
         Ok(())
     }

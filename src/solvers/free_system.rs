@@ -11,10 +11,10 @@
 //! dense or in 6 by 6 blocks over the graph of bodies that share a row. A wall of 30 bricks has 564 rows and 180
 //! velocities. Small Γ costs digits on that side; callers refine. Patterns are analysed once per contact graph.
 
-use super::pair_blocks::{for_each_pair, PairBlocks};
+use super::pair_blocks::{across, for_each_pair, own};
 use crate::error::{refill, reserve, Result};
 use crate::linalg::{BlockCholesky, DenseCholesky, Failure, PanelCholesky};
-use crate::problem::{Csr, Jacobian, Operator, Problem, Row};
+use crate::problem::{BodyGraph, Csr, Jacobian, Operator, Problem, Row};
 use crate::Budget;
 
 /// Below this order, of rows and of velocities, no sparse factorisation beats the dense one: from timing walls, piles, chains.
@@ -45,9 +45,10 @@ pub(super) struct FreeSystem {
     bodies: BlockCholesky,
     /// Is the sparse pattern of the current problem analysed?
     sparse: bool,
-    /// Pattern scratch.
+    /// Which bodies share a row.
+    graph: BodyGraph,
+    /// Where the rows of A begin.
     start: Vec<u32>,
-    index: Vec<u32>,
     /// Rows of every body: `touching[first[k]..first[k + 1]]`.
     first: Vec<u32>,
     touching: Vec<u32>,
@@ -82,8 +83,7 @@ impl FreeSystem {
             Operator::Jacobian(_) => {
                 reserve(&mut self.first, bodies + 2)?;
                 reserve(&mut self.touching, 2 * n)?;
-                reserve(&mut self.start, bodies + 1)?;
-                reserve(&mut self.index, 2 * n)?;
+                self.graph.reserve(n, bodies)?;
                 self.bodies.reserve(bodies, 2 * n)?;
                 // Row systems larger than the body system are never factored densely.
                 self.dense.reserve(ahead(6 * bodies))
@@ -106,7 +106,9 @@ impl FreeSystem {
             Operator::Jacobian(jacobian) => {
                 self.list_rows_of_bodies(jacobian)?;
                 if 6 * jacobian.bodies() > ALWAYS_DENSE[1] {
-                    self.analyse_bodies(jacobian)?;
+                    self.graph.find(jacobian)?;
+                    self.bodies.analyse(&self.graph.start, &self.graph.index)?;
+                    self.sparse = true;
                 }
             }
         }
@@ -152,37 +154,6 @@ impl FreeSystem {
         Ok(())
     }
 
-    /// Bodies that share a row, sorted and without repeats.
-    fn analyse_bodies(&mut self, jacobian: &Jacobian) -> Result<()> {
-        let bodies = jacobian.bodies();
-        refill(&mut self.start, bodies + 1, 0)?;
-        reserve(&mut self.index, 2 * jacobian.rows().len())?;
-        self.index.clear();
-        for k in 0..bodies {
-            let begin = self.index.len();
-            for &i in &self.touching[self.first[k] as usize..self.first[k + 1] as usize] {
-                let [p, q] = jacobian.rows()[i as usize].body;
-                let other = if p as usize == k { q } else { p };
-                if (other as usize) < bodies && self.index[begin..].last() != Some(&other) {
-                    self.index.push(other);
-                }
-            }
-            self.index[begin..].sort_unstable();
-            let mut kept = begin;
-            for at in begin..self.index.len() {
-                if at == begin || self.index[at] != self.index[kept - 1] {
-                    self.index[kept] = self.index[at];
-                    kept += 1;
-                }
-            }
-            self.index.truncate(kept);
-            self.start[k + 1] = kept as u32;
-        }
-        self.bodies.analyse(&self.start, &self.index)?;
-        self.sparse = true;
-        Ok(())
-    }
-
     /// Factor `A_FF + S_F` for the rows in `free`; `shift` has S of every row. A failure names a row or body.
     pub fn factor(
         &mut self,
@@ -209,7 +180,7 @@ impl FreeSystem {
         Ok(match self.side {
             Side::RowsDense | Side::BodiesDense => self.dense.factor(budget),
             Side::RowsSparse => self.rows.factor(budget),
-            Side::BodiesSparse => self.bodies.factor(budget),
+            Side::BodiesSparse => self.bodies.factor(budget)?,
         })
     }
 
@@ -395,18 +366,6 @@ impl FreeSystem {
         }
         Ok(())
     }
-}
-
-/// A column of what a body's own velocities have to do with each other.
-#[inline(always)]
-fn own(blocks: &PairBlocks, half: usize, d: usize) -> [f64; 6] {
-    std::array::from_fn(|c| blocks[6 * half + d][6 * half + c])
-}
-
-/// A column of what the second body's velocities have to do with the first one's.
-#[inline(always)]
-fn across(blocks: &PairBlocks, d: usize) -> [f64; 6] {
-    std::array::from_fn(|c| blocks[d][6 + c])
 }
 
 /// Flops of a dense factorisation.
