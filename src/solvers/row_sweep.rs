@@ -2,7 +2,7 @@
 //!
 //! The visits of two neighbouring rows mostly share a body, so each waits for the other's update to reach `y`, and
 //! then for its own dot product: some sixty cycles in which nothing else happens. So contacts that share no moving body are
-//! visited eight by eight (`octets.rs`, `octet_visit.rs`). Of what is left over, and in small problems, a row looks two rows
+//! visited four by four (`quads.rs`, `quad_visit.rs`). Of what is left over, and in small problems, a row looks two rows
 //! ahead. Its dot product is taken before the last two updates are in `y`, and what they would have added comes from the
 //! couplings `A_i,i-1` and `A_i,i-2`, found once at the start:
 //!
@@ -16,8 +16,8 @@
 //! Rows are visited in chunks, at whose end all changes go into `y`: then sweeps may follow each other chunk by chunk
 //! (`wave.rs`), and have the same bits whether they do or not.
 
-use super::octet_visit::{Octets, Sums};
-use super::octets::{self, Part, Plan, EIGHT, OCTET_ROWS, TRIO};
+use super::quad_visit::{Quads, Sums};
+use super::quads::{Part, Plan, QUAD_ROWS, TRIO};
 use super::sweep::Swept;
 use super::wave::{self, Wave};
 use crate::linalg::{at_least, at_most, fetch, with_lanes, Kernel, Lanes};
@@ -89,21 +89,21 @@ impl RowSweep<'_> {
         fetch: &mut Fetch<'_>,
     ) {
         let rubbing = if self.bounds.has_friction() { part.rubbing } else { 0 };
-        let plain = rubbing..part.octets.len();
+        let plain = rubbing..part.quads.len();
         if BACK {
             self.others::<BACK>(&part, swept, fetch);
-            self.octets::<L, BACK, false>(lanes, &part, plain, swept, fetch);
-            self.octets::<L, BACK, true>(lanes, &part, 0..rubbing, swept, fetch);
+            self.quads::<L, BACK, false>(lanes, &part, plain, swept, fetch);
+            self.quads::<L, BACK, true>(lanes, &part, 0..rubbing, swept, fetch);
         } else {
-            self.octets::<L, BACK, true>(lanes, &part, 0..rubbing, swept, fetch);
-            self.octets::<L, BACK, false>(lanes, &part, plain, swept, fetch);
+            self.quads::<L, BACK, true>(lanes, &part, 0..rubbing, swept, fetch);
+            self.quads::<L, BACK, false>(lanes, &part, plain, swept, fetch);
             self.others::<BACK>(&part, swept, fetch);
         }
     }
 
-    /// Visit those octets of a chunk; `RUBS`: bounds follow the trios' first rows.
+    /// Visit those quads of a chunk; `RUBS`: bounds follow the trios' first rows.
     #[inline(always)]
-    fn octets<L: Lanes, const BACK: bool, const RUBS: bool>(
+    fn quads<L: Lanes, const BACK: bool, const RUBS: bool>(
         &mut self,
         lanes: L,
         part: &Part<'_>,
@@ -111,21 +111,21 @@ impl RowSweep<'_> {
         swept: &mut Swept,
         fetch: &mut Fetch<'_>,
     ) {
-        let (list, notes) = (&part.octets[which.clone()], &part.notes[which]);
+        let (list, notes) = (&part.quads[which.clone()], &part.notes[which]);
         let mut sums = Sums::new(lanes);
-        let mut octets = Octets::new(lanes, self);
+        let mut quads = Quads::new(lanes, self);
         for k in 0..list.len() {
             let k = if BACK { list.len() - 1 - k } else { k };
-            fetch.after(OCTET_ROWS, octets.x());
-            if !octets.visit::<BACK, RUBS>(&list[k], &notes[k], &mut sums) {
+            fetch.after(QUAD_ROWS, quads.x());
+            if !quads.visit::<BACK, RUBS>(&list[k], &notes[k], &mut sums) {
                 self.carefully::<BACK>(&list[k], swept);
-                octets = Octets::new(lanes, self);
+                quads = Quads::new(lanes, self);
             }
         }
         sums.close(lanes, swept);
     }
 
-    /// Visit those rows of a chunk that are in no octet.
+    /// Visit those rows of a chunk that are in no quad.
     #[inline(always)]
     fn others<const BACK: bool>(&mut self, part: &Part<'_>, swept: &mut Swept, fetch: &mut Fetch<'_>) {
         let Part { rest, couplings, .. } = part;
@@ -138,11 +138,11 @@ impl RowSweep<'_> {
         self.visit(visits, swept);
     }
 
-    /// Visit the rows of an octet one by one: a row that overflows stays as it is.
+    /// Visit the rows of a quad one by one: a row that overflows stays as it is.
     #[cold]
     #[inline(never)]
-    fn carefully<const BACK: bool>(&mut self, octet: &[u32; EIGHT], swept: &mut Swept) {
-        for i in octets::trios(octet).map(|i| i as usize) {
+    fn carefully<const BACK: bool>(&mut self, quad: &[u32; 4], swept: &mut Swept) {
+        for i in quad.iter().map(|&i| i as usize) {
             for s in 0..TRIO {
                 let row = if BACK { i + TRIO - 1 - s } else { i + s };
                 self.visit(std::iter::once((row, [0.0; AHEAD])), swept);
@@ -275,10 +275,10 @@ impl<'a> Fetch<'a> {
                 fetch(&row.k[0]);
                 fetch(&row.k[LINE]);
             }
-            let (order, notes) = self.plan.memory(i);
-            fetch(&order[0]);
-            fetch(&notes[0]);
-            fetch(&notes[LINE / 2]);
+            let (order, notes) = self.plan.memory();
+            fetch(&order[i]);
+            fetch(&notes[i]);
+            fetch(&notes[(i + LINE / 2).min(notes.len() - 1)]);
             fetch(&x[i]);
             fetch(&self.problem.b()[i]);
             fetch(&self.jacobian.compliance()[i]);

@@ -6,7 +6,7 @@
 //! Cost per sweep: the nonzeros of A; with Jacobian rows 48 flops a row (`row_sweep.rs`), on whitened rows
 //! (`problem/jacobian.rs`) and the whitened velocity `y = Kᵀx`, which is carried along.
 
-use super::octets::Plan;
+use super::quads::Plan;
 use super::row_sweep::{self, RowSweep};
 use super::wave::{self, Wave};
 use crate::error::{refill, reserve, Result};
@@ -72,7 +72,7 @@ impl Order {
 }
 
 /// The order in which a sweep visits the rows, for those who compare: as they are listed, unless there are many rows on
-/// bodies (`octets.rs`).
+/// bodies (`quads.rs`).
 pub fn visiting_order(problem: &Problem) -> Result<Vec<u32>> {
     let mut plan = Plan::default();
     match problem.operator() {

@@ -1,6 +1,6 @@
-//! Eight trios visited side by side (`octets.rs`).
+//! Four trios visited side by side (`quads.rs`).
 //!
-//! The trios know nothing of each other, so that everything is done for eight at once, and a trio's two bodies are read and
+//! The trios know nothing of each other, so that everything is done for four at once, and a trio's two bodies are read and
 //! written once for its three rows. The rows of a trio are visited one after the other, but all velocities are found first;
 //! what an earlier row does to a later one comes from their couplings:
 //!
@@ -9,18 +9,17 @@
 //! ```
 //! That is the same visit row by row, up to round-off.
 
-use super::octets::{EIGHT, TRIO};
+use super::quads::TRIO;
 use super::row_sweep::RowSweep;
 use super::sweep::Swept;
-use crate::linalg::{Lanes, Octet};
+use crate::linalg::{Lanes, Quad, Two};
 use crate::problem::Row;
 
-/// What visits of octets read and change.
-pub(super) struct Octets<'a, L> {
+/// What visits of quads read and change.
+pub(super) struct Quads<'a, L> {
     lanes: L,
     relaxation: f64,
-    /// One if bounds follow impulses, else zero.
-    coupled: f64,
+    is_coupled: bool,
     rows: &'a [Row],
     b: &'a [f64],
     compliance: &'a [f64],
@@ -32,7 +31,7 @@ pub(super) struct Octets<'a, L> {
     y: &'a mut [[f64; 6]],
 }
 
-/// What the visits of a chunk's octets did, lane by lane.
+/// What the visits of a chunk's quads did, lane by lane.
 pub(super) struct Sums<F> {
     change: F,
     energy: F,
@@ -40,38 +39,47 @@ pub(super) struct Sums<F> {
 }
 
 impl<F: Copy> Sums<F> {
-    pub fn new<L: Lanes<Eight = F>>(lanes: L) -> Self {
+    pub fn new<L: Lanes<Four = F>>(lanes: L) -> Self {
         Sums { change: lanes.all(0.0), energy: lanes.all(0.0), set_changes: 0 }
     }
 
     /// Tell the sweep.
     #[inline(always)]
-    pub fn close<L: Lanes<Eight = F>>(self, lanes: L, swept: &mut Swept) {
-        let sum = |v: Octet| ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7]));
+    pub fn close<L: Lanes<Four = F>>(self, lanes: L, swept: &mut Swept) {
+        let sum = |v: Quad| (v[0] + v[1]) + (v[2] + v[3]);
         swept.change += sum(lanes.store(self.change));
         swept.energy += sum(lanes.store(self.energy));
         swept.set_changes += self.set_changes;
     }
 }
 
-/// A row's two halves.
+/// Six numbers of a body.
+#[derive(Clone, Copy)]
+struct Six<F>(F, Two);
+
 #[inline(always)]
-fn halves(row: &Row) -> (&[f64; 6], &[f64; 6]) {
-    let (halves, _) = row.k.as_chunks();
-    (&halves[0], &halves[1])
+fn six<L: Lanes>(lanes: L, v: &[f64; 6]) -> Six<L::Four> {
+    let [a, b, c, d, e, f] = *v;
+    Six(lanes.load(&[a, b, c, d]), Two::load(&[e, f]))
 }
 
-impl<'a, L: Lanes> Octets<'a, L> {
+/// A row's two halves.
+#[inline(always)]
+fn halves(row: &Row) -> &[[f64; 6]] {
+    row.k.as_chunks().0
+}
+
+impl<'a, L: Lanes> Quads<'a, L> {
     /// All slices get one length, so that a row that is in one of them is known to be in the others.
     #[inline(always)]
     pub fn new(lanes: L, rows: &'a mut RowSweep<'_>) -> Self {
         let RowSweep { problem, jacobian, relaxation, bounds, y, x } = rows;
         let n = x.len();
         let ((lo, hi), width) = (bounds.own(), bounds.width());
-        Octets {
+        Quads {
             lanes,
             relaxation: *relaxation,
-            coupled: f64::from(u8::from(bounds.is_coupled())),
+            is_coupled: bounds.is_coupled(),
             rows: &jacobian.rows()[..n],
             b: &problem.b()[..n],
             compliance: &jacobian.compliance()[..n],
@@ -82,7 +90,6 @@ impl<'a, L: Lanes> Octets<'a, L> {
             y: y.as_chunks_mut().0,
         }
     }
-
     /// The impulses.
     #[inline(always)]
     pub fn x(&self) -> &[f64] {
@@ -94,19 +101,17 @@ impl<'a, L: Lanes> Octets<'a, L> {
     #[inline(always)]
     pub fn visit<const BACK: bool, const RUBS: bool>(
         &mut self,
-        octet: &[u32; EIGHT],
-        notes: &[Octet; 6],
-        sums: &mut Sums<L::Eight>,
+        quad: &[u32; 4],
+        notes: &[Quad; 6],
+        sums: &mut Sums<L::Four>,
     ) -> bool {
         let lanes = self.lanes;
-        let [a, b, c, d, e, f, g, h] = *octet;
-        let at = [a as usize, b as usize, c as usize, d as usize, e as usize, f as usize, g as usize, h as usize];
-        let n = self.x.len();
+        let at = [quad[0] as usize, quad[1] as usize, quad[2] as usize, quad[3] as usize];
         let dot = self.velocities(at);
-        let (lo, hi) = (columns(lanes, &self.lo[..n], at), columns(lanes, &self.hi[..n], at));
-        let width = columns(lanes, &self.width[..n], at);
-        let (old, b) = (columns(lanes, &self.x[..n], at), columns(lanes, &self.b[..n], at));
-        let compliance = columns(lanes, &self.compliance[..n], at);
+        let (lo, hi) = (columns(lanes, self.lo, at), columns(lanes, self.hi, at));
+        let width = columns(lanes, self.width, at);
+        let (old, b) = (columns(lanes, self.x, at), columns(lanes, self.b, at));
+        let compliance = columns(lanes, self.compliance, at);
         let (mut new, mut delta) = (old, [lanes.all(0.0); TRIO]);
         let (mut change, mut energy, mut set_changes) = (sums.change, sums.energy, sums.set_changes);
         let order = if BACK { [2, 1, 0] } else { [0, 1, 2] };
@@ -122,14 +127,12 @@ impl<'a, L: Lanes> Octets<'a, L> {
             }
             let (mut lo, mut hi) = (lo[s], hi[s]);
             if RUBS && s > 0 {
-                // No branch: with one the compiler takes the rows apart and keeps what is read too early in memory.
-                let normal = lanes.where_above(lanes.all(self.coupled), new[0], lanes.all(1.0));
-                let reach = lanes.at_least(lanes.mul(width[s], normal), lanes.all(0.0));
+                let reach = if self.is_coupled { lanes.mul(width[s], new[0]) } else { width[s] };
+                let reach = lanes.at_least(reach, lanes.all(0.0));
                 lo = lanes.at_least(lo, lanes.mul(reach, lanes.all(-1.0)));
                 hi = lanes.at_most(hi, reach);
             }
-            // Lanes that only fill the octet have a diagonal of zero and stay as they are.
-            new[s] = lanes.where_above(a, lanes.at_most(lanes.at_least(target, lo), hi), old[s]);
+            new[s] = lanes.at_most(lanes.at_least(target, lo), hi);
             delta[s] = lanes.sub(new[s], old[s]);
             change = lanes.add(change, lanes.mul(lanes.mul(a, delta[s]), delta[s]));
             energy = lanes.add(energy, lanes.mul(lanes.mul(a, new[s]), new[s]));
@@ -141,40 +144,39 @@ impl<'a, L: Lanes> Octets<'a, L> {
         *sums = Sums { change, energy, set_changes };
         let new = [lanes.store(new[0]), lanes.store(new[1]), lanes.store(new[2])];
         let delta = [lanes.store(delta[0]), lanes.store(delta[1]), lanes.store(delta[2])];
-        // In this order: where a trio stands several times, the last is the one that was visited.
         self.change(at[0], [new[0][0], new[1][0], new[2][0]], [delta[0][0], delta[1][0], delta[2][0]]);
         self.change(at[1], [new[0][1], new[1][1], new[2][1]], [delta[0][1], delta[1][1], delta[2][1]]);
         self.change(at[2], [new[0][2], new[1][2], new[2][2]], [delta[0][2], delta[1][2], delta[2][2]]);
         self.change(at[3], [new[0][3], new[1][3], new[2][3]], [delta[0][3], delta[1][3], delta[2][3]]);
-        self.change(at[4], [new[0][4], new[1][4], new[2][4]], [delta[0][4], delta[1][4], delta[2][4]]);
-        self.change(at[5], [new[0][5], new[1][5], new[2][5]], [delta[0][5], delta[1][5], delta[2][5]]);
-        self.change(at[6], [new[0][6], new[1][6], new[2][6]], [delta[0][6], delta[1][6], delta[2][6]]);
-        self.change(at[7], [new[0][7], new[1][7], new[2][7]], [delta[0][7], delta[1][7], delta[2][7]]);
         true
     }
 
-    /// `K y` of eight trios: of their first rows, of their second and of their third ones.
+    /// `K y` of four trios: of their first rows, of their second and of their third ones.
     #[inline(always)]
-    fn velocities(&self, at: [usize; EIGHT]) -> [L::Eight; TRIO] {
-        // One by one: a loop over them would not be unrolled, and their products would go through memory.
-        let (a, b, c, d) = (self.products(at[0]), self.products(at[1]), self.products(at[2]), self.products(at[3]));
-        let (e, f, g, h) = (self.products(at[4]), self.products(at[5]), self.products(at[6]), self.products(at[7]));
+    fn velocities(&self, at: [usize; 4]) -> [L::Four; TRIO] {
+        let p = [self.products(at[0]), self.products(at[1]), self.products(at[2]), self.products(at[3])];
         [
-            self.lanes.sums([a[0], b[0], c[0], d[0], e[0], f[0], g[0], h[0]]),
-            self.lanes.sums([a[1], b[1], c[1], d[1], e[1], f[1], g[1], h[1]]),
-            self.lanes.sums([a[2], b[2], c[2], d[2], e[2], f[2], g[2], h[2]]),
+            self.lanes.sums([p[0][0], p[1][0], p[2][0], p[3][0]]),
+            self.lanes.sums([p[0][1], p[1][1], p[2][1], p[3][1]]),
+            self.lanes.sums([p[0][2], p[1][2], p[2][2], p[3][2]]),
         ]
     }
 
-    /// Of a trio's rows: what adds up to `K y`.
+    /// Of a trio's rows: four numbers each, whose sum is `K y`.
     #[inline(always)]
-    fn products(&self, i: usize) -> [L::Products; TRIO] {
+    fn products(&self, i: usize) -> [L::Four; TRIO] {
         let lanes = self.lanes;
+
         let rows = three(self.rows, i);
-        let p = lanes.six(&self.y[rows[0].body[0] as usize]);
-        let q = lanes.six(&self.y[rows[0].body[1] as usize]);
-        let ((k, l), (m, n), (o, r)) = (halves(&rows[0]), halves(&rows[1]), halves(&rows[2]));
-        [lanes.products(k, l, p, q), lanes.products(m, n, p, q), lanes.products(o, r, p, q)]
+        let (p, q) = (six(lanes, &self.y[rows[0].body[0] as usize]), six(lanes, &self.y[rows[0].body[1] as usize]));
+        let mut out = [lanes.all(0.0); TRIO];
+        for s in 0..TRIO {
+            let k = halves(&rows[s]);
+            let (k, l) = (six(lanes, &k[0]), six(lanes, &k[1]));
+            let most = lanes.add(lanes.mul(k.0, p.0), lanes.mul(l.0, q.0));
+            out[s] = lanes.add_two(most, k.1 * p.1 + l.1 * q.1);
+        }
+        out
     }
 
     /// A trio's new x, and `y ← y + Kᵀ δ`.
@@ -183,26 +185,29 @@ impl<'a, L: Lanes> Octets<'a, L> {
         let lanes = self.lanes;
         self.x[i..i + TRIO].copy_from_slice(&new);
         let rows = three(self.rows, i);
-        let y = &mut self.y[rows[0].body[0] as usize];
-        let mut sum = lanes.six(y);
-        for s in 0..TRIO {
-            sum = lanes.add_multiple(sum, halves(&rows[s]).0, delta[s]);
+
+        for half in 0..2 {
+            let y = &mut self.y[rows[0].body[half] as usize];
+            let mut sum = six(lanes, y);
+            for s in 0..TRIO {
+                let k = six(lanes, &halves(&rows[s])[half]);
+                sum.0 = lanes.add(sum.0, lanes.mul(k.0, lanes.all(delta[s])));
+                sum.1 = sum.1.add_product(k.1, Two::both(delta[s]));
+            }
+            let [a, b, c, d] = lanes.store(sum.0);
+            let mut rest = [0.0; 2];
+            sum.1.store(&mut rest);
+            *y = [a, b, c, d, rest[0], rest[1]];
         }
-        lanes.store_six(sum, y);
-        let y = &mut self.y[rows[0].body[1] as usize];
-        let mut sum = lanes.six(y);
-        for s in 0..TRIO {
-            sum = lanes.add_multiple(sum, halves(&rows[s]).1, delta[s]);
-        }
-        lanes.store_six(sum, y);
     }
 }
 
-/// The first, second and third rows' numbers of eight trios.
+/// The first, second and third rows' numbers of four trios.
 #[inline(always)]
-fn columns<L: Lanes>(lanes: L, v: &[f64], at: [usize; EIGHT]) -> [L::Eight; TRIO] {
-    let [a, b, c, d, e, f, g, h] = at;
-    lanes.columns([four(v, a), four(v, b), four(v, c), four(v, d), four(v, e), four(v, f), four(v, g), four(v, h)])
+fn columns<L: Lanes>(lanes: L, v: &[f64], at: [usize; 4]) -> [L::Four; TRIO] {
+    let (p, q) = (lanes.load(four(v, at[0])), lanes.load(four(v, at[1])));
+    let (r, s) = (lanes.load(four(v, at[2])), lanes.load(four(v, at[3])));
+    lanes.columns([p, q, r, s])
 }
 
 /// The three rows from i on.
@@ -213,6 +218,6 @@ fn three(rows: &[Row], i: usize) -> &[Row; TRIO] {
 
 /// The four numbers from i on.
 #[inline(always)]
-fn four(v: &[f64], i: usize) -> &[f64; 4] {
+fn four(v: &[f64], i: usize) -> &Quad {
     v[i..i + 4].first_chunk().expect("four numbers")
 }
