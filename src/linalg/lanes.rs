@@ -79,6 +79,12 @@ pub fn fetch<T>(place: &T) {
     ops::fetch(std::ptr::from_ref(place).cast());
 }
 
+/// The same for what will be read soon: into the nearest cache.
+#[inline(always)]
+pub fn fetch_near<T>(place: &T) {
+    ops::fetch_near(std::ptr::from_ref(place).cast());
+}
+
 // SAFETY, for all of them: x86-64 always has SSE2; loads and stores need no alignment, and their references are valid.
 #[cfg(target_arch = "x86_64")]
 mod sse2 {
@@ -121,6 +127,10 @@ mod sse2 {
     #[inline(always)]
     pub fn fetch(place: *const i8) {
         unsafe { _mm_prefetch::<_MM_HINT_T1>(place) }
+    }
+    #[inline(always)]
+    pub fn fetch_near(place: *const i8) {
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(place) }
     }
 }
 
@@ -172,6 +182,8 @@ mod plain {
     }
     #[inline(always)]
     pub fn fetch(_: *const i8) {}
+    #[inline(always)]
+    pub fn fetch_near(_: *const i8) {}
 }
 #[cfg(not(target_arch = "x86_64"))]
 use plain as ops;

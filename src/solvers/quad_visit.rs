@@ -19,7 +19,9 @@ use crate::problem::Row;
 pub(super) struct Quads<'a, L> {
     lanes: L,
     relaxation: f64,
-    is_coupled: bool,
+    /// What the normal impulse is held between where it bounds others: everything, or one and one if the bounds are frozen.
+    fixed: f64,
+    most: f64,
     rows: &'a [Row],
     b: &'a [f64],
     compliance: &'a [f64],
@@ -79,7 +81,8 @@ impl<'a, L: Lanes> Quads<'a, L> {
         Quads {
             lanes,
             relaxation: *relaxation,
-            is_coupled: bounds.is_coupled(),
+            fixed: if bounds.is_coupled() { f64::NEG_INFINITY } else { 1.0 },
+            most: if bounds.is_coupled() { f64::INFINITY } else { 1.0 },
             rows: &jacobian.rows()[..n],
             b: &problem.b()[..n],
             compliance: &jacobian.compliance()[..n],
@@ -108,10 +111,12 @@ impl<'a, L: Lanes> Quads<'a, L> {
         let lanes = self.lanes;
         let at = [quad[0] as usize, quad[1] as usize, quad[2] as usize, quad[3] as usize];
         let dot = self.velocities(at);
-        let (lo, hi) = (columns(lanes, self.lo, at), columns(lanes, self.hi, at));
-        let width = columns(lanes, self.width, at);
-        let (old, b) = (columns(lanes, self.x, at), columns(lanes, self.b, at));
-        let compliance = columns(lanes, self.compliance, at);
+        // Once more, or each of them is asked again whether it has these rows.
+        let n = self.x.len();
+        let (lo, hi) = (columns(lanes, &self.lo[..n], at), columns(lanes, &self.hi[..n], at));
+        let width = columns(lanes, &self.width[..n], at);
+        let (old, b) = (columns(lanes, self.x, at), columns(lanes, &self.b[..n], at));
+        let compliance = columns(lanes, &self.compliance[..n], at);
         let (mut new, mut delta) = (old, [lanes.all(0.0); TRIO]);
         let (mut change, mut energy, mut set_changes) = (sums.change, sums.energy, sums.set_changes);
         let order = if BACK { [2, 1, 0] } else { [0, 1, 2] };
@@ -127,8 +132,10 @@ impl<'a, L: Lanes> Quads<'a, L> {
             }
             let (mut lo, mut hi) = (lo[s], hi[s]);
             if RUBS && s > 0 {
-                let reach = if self.is_coupled { lanes.mul(width[s], new[0]) } else { width[s] };
-                let reach = lanes.at_least(reach, lanes.all(0.0));
+                // Without a branch, at which the compiler would take the visit apart: most would go through memory.
+                let normal = lanes.at_least(new[0], lanes.all(self.fixed));
+                let normal = lanes.at_most(normal, lanes.all(self.most));
+                let reach = lanes.at_least(lanes.mul(width[s], normal), lanes.all(0.0));
                 lo = lanes.at_least(lo, lanes.mul(reach, lanes.all(-1.0)));
                 hi = lanes.at_most(hi, reach);
             }

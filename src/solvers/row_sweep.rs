@@ -20,7 +20,7 @@ use super::quad_visit::{Quads, Sums};
 use super::quads::{Part, Plan, QUAD_ROWS, TRIO};
 use super::sweep::Swept;
 use super::wave::{self, Wave};
-use crate::linalg::{at_least, at_most, fetch, with_lanes, Kernel, Lanes};
+use crate::linalg::{at_least, at_most, fetch, fetch_near, with_lanes, Kernel, Lanes};
 use crate::problem::{FrictionBounds, Jacobian, Problem, Row};
 use std::ops::Range;
 
@@ -207,7 +207,7 @@ impl<const BACK: bool> Kernel for Once<'_, BACK> {
         for k in 0..count {
             let chunk = |k: usize| if BACK { count - 1 - k } else { k };
             if n > wave::NEAREST && k + 1 < count {
-                fetch.rows = wave::rows_of(chunk(k + 1), n);
+                fetch.near.rows = wave::rows_of(chunk(k + 1), n);
             }
             rows.chunk::<L, BACK>(lanes, plan.part(chunk(k)), &mut swept, &mut fetch);
         }
@@ -232,10 +232,17 @@ impl Kernel for Pass<'_> {
         let n = rows.x.len();
         let mut fetch = Fetch::new(&rows, plan, swept.len());
         swept.fill(Swept::default());
-        for (sweep, chunk) in wave.visits(swept.len()) {
+        let mut passed = [0; wave::SWEEPS];
+        let mut visits = wave.visits(swept.len()).peekable();
+        while let Some((sweep, chunk)) = visits.next() {
+            passed[sweep] = chunk;
             if sweep == 0 {
-                fetch.rows = wave::rows_of(chunk + 1, n);
+                fetch.far.rows = wave::rows_of(chunk + 1, n);
             }
+            fetch.near.rows = match visits.peek() {
+                Some(&(next, chunk)) if next > 0 && passed[next - 1] > chunk + wave::LATELY => wave::rows_of(chunk, n),
+                _ => 0..0,
+            };
             rows.chunk::<L, false>(lanes, plan.part(chunk), &mut swept[sweep], &mut fetch);
         }
         for swept in swept {
@@ -244,46 +251,83 @@ impl Kernel for Pass<'_> {
     }
 }
 
-/// Rows that come from memory while others are visited, so that neither waits for the other: one for every `pace` visits.
+/// What comes from memory while rows are visited, so that neither waits for the other.
 struct Fetch<'a> {
     problem: &'a Problem,
     jacobian: &'a Jacobian,
     bounds: FrictionBounds<'a>,
     plan: &'a Plan,
+    /// Rows that nobody has visited lately, and those that come next.
+    far: Ahead,
+    near: Ahead,
+}
+
+/// Rows to be fetched, one for every `pace` visits.
+struct Ahead {
     rows: Range<usize>,
     pace: usize,
     visits: usize,
 }
 
+impl Ahead {
+    fn new(pace: usize) -> Self {
+        Ahead { rows: 0..0, pace, visits: 0 }
+    }
+
+    /// So many visits take place: the next rows whose turn it is, as many as share a cache line.
+    #[inline(always)]
+    fn next(&mut self, visits: &mut usize) -> Option<Range<usize>> {
+        self.visits = if self.rows.is_empty() { 0 } else { self.visits + std::mem::take(visits) };
+        if self.visits < LINE * self.pace {
+            return None;
+        }
+        self.visits -= LINE * self.pace;
+        let at = self.rows.start..(self.rows.start + LINE).min(self.rows.end);
+        self.rows.start = at.end;
+        Some(at)
+    }
+}
+
 impl<'a> Fetch<'a> {
     fn new(sweep: &RowSweep<'a>, plan: &'a Plan, pace: usize) -> Self {
         let RowSweep { problem, jacobian, bounds, .. } = *sweep;
-        Fetch { problem, jacobian, bounds, plan, rows: 0..0, pace, visits: 0 }
+        Fetch { problem, jacobian, bounds, plan, far: Ahead::new(pace), near: Ahead::new(1) }
     }
 
     /// So many visits take place.
     #[inline(always)]
     fn after(&mut self, visits: usize, x: &[f64]) {
-        self.visits += visits;
-        while self.visits >= LINE * self.pace {
-            self.visits -= LINE * self.pace;
-            let at = self.rows.start..(self.rows.start + LINE).min(self.rows.end);
-            self.rows.start = at.end;
-            let Some(i) = at.clone().next() else { continue };
-            // A row is about two cache lines long.
-            for row in &self.jacobian.rows()[at] {
+        let (mut far, mut near) = (visits, visits);
+        while let Some(rows) = self.far.next(&mut far) {
+            self.fetch::<false>(rows, x);
+        }
+        while let Some(rows) = self.near.next(&mut near) {
+            self.fetch::<true>(rows, x);
+        }
+    }
+
+    /// What visits of these rows read.
+    #[inline(always)]
+    fn fetch<const NEAR: bool>(&self, rows: Range<usize>, x: &[f64]) {
+        let i = rows.start;
+        // A row is about two cache lines long.
+        for row in &self.jacobian.rows()[rows] {
+            if NEAR {
+                fetch_near(&row.k[0]);
+                fetch_near(&row.k[LINE]);
+            } else {
                 fetch(&row.k[0]);
                 fetch(&row.k[LINE]);
             }
-            let (order, notes) = self.plan.memory();
-            fetch(&order[i]);
-            fetch(&notes[i]);
-            fetch(&notes[(i + LINE / 2).min(notes.len() - 1)]);
-            fetch(&x[i]);
-            fetch(&self.problem.b()[i]);
-            fetch(&self.jacobian.compliance()[i]);
-            self.bounds.fetch(i);
         }
+        let (order, notes) = self.plan.memory();
+        fetch(&order[i]);
+        fetch(&notes[i]);
+        fetch(&notes[(i + LINE / 2).min(notes.len() - 1)]);
+        fetch(&x[i]);
+        fetch(&self.problem.b()[i]);
+        fetch(&self.jacobian.compliance()[i]);
+        self.bounds.fetch(i);
     }
 }
 

@@ -3,7 +3,8 @@
 //! A problem larger than the caches is read anew in every sweep, and the sweep waits for the memory. Here a sweep follows
 //! close behind the one before it, while the rows are still near: rows are cut into chunks, and a sweep visits a chunk as
 //! soon as the one before has passed every row that has to do with it. Meanwhile the first sweep's next chunk is fetched
-//! (`row_sweep.rs`): without that, it would wait for the memory, and the others for it.
+//! (`row_sweep.rs`): without that, it would wait for the memory, and the others for it. So is the next chunk of a sweep
+//! that follows so far behind that the nearer caches have lost it, as in packings, where neighbours are a layer away.
 //!
 //! ```text
 //! sweep s + 1 may visit chunk c   when   sweep s has visited all chunks up to reach(c)
@@ -25,6 +26,9 @@ pub(super) const SWEEPS: usize = 4;
 const NEAR: usize = 1 << 17;
 /// Up to this many rows are so near that fetching them ahead does not pay.
 pub(super) const NEAREST: usize = 1 << 14;
+
+/// Chunks that a sweep visited at most so long ago, a megabyte and a half, are near enough for the next one.
+pub(super) const LATELY: usize = 8;
 
 /// Sweeps that a problem of `n` rows is passed by together.
 pub(super) fn together(n: usize) -> usize {
