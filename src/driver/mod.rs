@@ -279,7 +279,10 @@ impl Engine {
         if self.may_split(problem) {
             self.split.reserve(problem)?;
         }
-        refill(&mut self.row_errors, problem.len(), 0.0)?;
+        // Overwritten at the end of the solve.
+        if self.row_errors.len() != problem.len() {
+            refill(&mut self.row_errors, problem.len(), 0.0)?;
+        }
         self.stages.clear();
         reserve(&mut self.stages, MAX_STAGES)
     }
