@@ -284,7 +284,11 @@ impl WithSimd for Eliminate<'_> {
                 subtract(simd, &mut right[own..=own], push[at], &row[..1]);
                 let row = &*row;
                 for j in at + 1..STRIP.min(n - STRIP * own) {
-                    subtract(simd, &mut below[(j - at - 1) * width + own..][..row.len()], row[0][j] * inverted, row);
+                    // Joints of a chain are strangers to most others.
+                    if row[0][j] != 0.0 {
+                        let other = &mut below[(j - at - 1) * width + own..][..row.len()];
+                        subtract(simd, other, row[0][j] * inverted, row);
+                    }
                 }
             }
             let (above, below) = t.split_at_mut(STRIP * (own + 1).min(strips) * width);
@@ -300,7 +304,6 @@ impl WithSimd for Eliminate<'_> {
                     for k in 0..STRIP {
                         mine[k] = factors[k][i % STRIP];
                     }
-                    // Joints of a chain are strangers to most others.
                     if !is_zero(&mine) {
                         let row = &mut below[(i - STRIP * (own + 1)) * width..][s..stop];
                         subtract_rows(simd, row, &mine, block, width, s);
