@@ -77,10 +77,7 @@ pub fn as_bound(v: f64) -> f64 {
 /// Refuse bounds with nothing between them, and NaN, by name and index.
 pub fn intervals(lo: &[f64], hi: &[f64]) -> Result<()> {
     // One question for all rows; who fails it is looked for afterwards.
-    let is_interval = |(&lo, &hi): (&f64, &f64)| {
-        let (l, h) = (as_bound(lo), as_bound(hi));
-        (l <= h) & (l < f64::INFINITY) & (h > f64::NEG_INFINITY)
-    };
+    let is_interval = |(&lo, &hi): (&f64, &f64)| (lo <= hi) & (lo < INFINITE_BOUND) & (hi > -INFINITE_BOUND);
     if lo.iter().zip(hi).fold(true, |all, row| all & is_interval(row)) {
         return Ok(());
     }
