@@ -126,7 +126,7 @@ pub struct StageReport {
     pub outcome: Outcome,
     /// Iterations it took.
     pub iterations: usize,
-    /// Seconds it took.
+    /// Seconds it took; of the first stage, unless a history is kept, since the solve began.
     pub seconds: f64,
     /// Energy error it began at; the natural residual where a row has no energy.
     pub initial_energy_error: f64,
@@ -249,7 +249,10 @@ impl Monitor {
 
     /// A new solve of `n` rows.
     pub fn start(&mut self, n: usize, judge: Measure, settings: &Settings) -> Result<()> {
-        refill(&mut self.best_x, n, 0.0)?;
+        // The first measurement fills it.
+        if self.best_x.len() != n {
+            refill(&mut self.best_x, n, 0.0)?;
+        }
         self.judge = judge;
         self.best_error = f64::INFINITY;
         self.best_energy = f64::INFINITY;

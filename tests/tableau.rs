@@ -111,8 +111,9 @@ fn pivots_go_forth_and_back() {
         let n = 1 + random.below(30);
         let a = matrix(&mut random, n);
         let mut t = tableau(n, &a);
+        let still = vec![0.0; n];
         for k in 0..n {
-            t.pivot(k, true);
+            t.pivot(k, true, 0.0, &still, &mut still.clone());
         }
         let r = random.vector(n);
         let mut x = vec![0.0; n];
@@ -120,7 +121,7 @@ fn pivots_go_forth_and_back() {
         let minus: Vec<f64> = r.iter().map(|r| -r).collect();
         agree(&x, &oracle::eliminate(n, a.clone(), minus).unwrap(), &format!("seed {seed}: inverse"));
         for k in (0..n).rev().step_by(2).chain((0..n).rev().skip(1).step_by(2)) {
-            t.pivot(k, false);
+            t.pivot(k, false, 0.0, &still, &mut still.clone());
         }
         for i in 0..n {
             agree(t.row_mut(i), &a[i * n + i..(i + 1) * n], &format!("seed {seed} row {i}"));

@@ -14,7 +14,7 @@ use super::{Engine, Slot};
 use crate::error::{refill, reserve, Error, Result, Status};
 use crate::metrics::{Measure, Point};
 use crate::monitor::Outcome;
-use crate::problem::{Islands, Places, Problem};
+use crate::problem::{Extent, Islands, Places, Problem};
 use crate::settings::{Settings, SolverKind};
 use crate::solvers::{cost_of_pivots, IslandSweeps, Progress, Solver, State};
 use crate::Budget;
@@ -115,9 +115,10 @@ impl Split {
     }
 
     /// Let the first worker use these solvers, and give back its own.
-    pub fn swap_solvers(&mut self, solvers: &mut Vec<Slot>) {
+    pub fn swap_solvers(&mut self, solvers: &mut Vec<Slot>, reserved: &mut (u64, Extent)) {
         if let Some(Ok(worker)) = self.workers.first_mut().map(Mutex::get_mut) {
             std::mem::swap(&mut worker.engine.solvers, solvers);
+            std::mem::swap(&mut worker.engine.reserved, reserved);
         }
     }
 

@@ -73,6 +73,8 @@ pub struct Engine {
     split: Split,
     /// Does it only see islands?
     is_worker: bool,
+    /// These solvers have memory for problems of this extent.
+    reserved: (u64, Extent),
     work: Work,
     /// Energy error of every row at the returned x.
     row_errors: Vec<f64>,
@@ -89,6 +91,7 @@ impl Engine {
             solvers: Vec::new(),
             split: Split::default(),
             is_worker: false,
+            reserved: (0, Extent::default()),
             work: Work::default(),
             row_errors: Vec::new(),
             stages: Vec::new(),
@@ -101,6 +104,7 @@ impl Engine {
         settings.validate()?;
         if settings.solver != self.settings.solver {
             self.solvers.clear();
+            self.reserved.0 = 0;
         }
         self.settings = settings;
         Ok(())
@@ -269,17 +273,25 @@ impl Engine {
     /// Take all memory that the plan may need, so that a later, smaller problem finds it.
     fn reserve(&mut self, problem: &Problem, plan: &Plan) -> Result<()> {
         let extent = problem.extent();
-        for kind in plan.solvers() {
-            let slot = self.slot(kind)?;
-            if !extent.fits(&slot.room) {
-                slot.solver.reserve(problem)?;
-                slot.room = extent;
+        // Asked once for all, which is the rule from the second step on.
+        let kinds = plan.solvers().fold(0, |kinds, kind| kinds | 1u64 << (kind as u32 % u64::BITS));
+        if self.reserved.0 & kinds != kinds || !extent.fits(&self.reserved.1) {
+            for kind in plan.solvers() {
+                let slot = self.slot(kind)?;
+                if !extent.fits(&slot.room) {
+                    slot.solver.reserve(problem)?;
+                    slot.room = extent;
+                }
             }
+            self.reserved = (kinds, extent);
         }
         if self.may_split(problem) {
             self.split.reserve(problem)?;
         }
-        refill(&mut self.row_errors, problem.len(), 0.0)?;
+        // Overwritten at the end of the solve.
+        if self.row_errors.len() != problem.len() {
+            refill(&mut self.row_errors, problem.len(), 0.0)?;
+        }
         self.stages.clear();
         reserve(&mut self.stages, MAX_STAGES)
     }
@@ -315,9 +327,9 @@ impl Engine {
             let outcome = match stage.reason {
                 Reason::WorstIslands => self.work.run(&mut self.split.sweeps(), stage, problem, run, &self.settings)?,
                 Reason::Islands => {
-                    self.split.swap_solvers(&mut self.solvers);
+                    self.split.swap_solvers(&mut self.solvers, &mut self.reserved);
                     let outcome = self.work.run(&mut self.split, stage, problem, run, &self.settings);
-                    self.split.swap_solvers(&mut self.solvers);
+                    self.split.swap_solvers(&mut self.solvers, &mut self.reserved);
                     outcome?
                 }
                 _ => {

@@ -76,8 +76,12 @@ impl Work {
     /// Go to x = clamp(0). Returns the error there, which is the problem's own scale.
     pub fn begin(&mut self, problem: &Problem, judge: Measure, settings: &Settings) -> Result<f64> {
         for v in self.rows() {
-            refill(v, problem.len(), 0.0)?;
+            // All but x is overwritten before it is read.
+            if v.len() != problem.len() {
+                refill(v, problem.len(), 0.0)?;
+            }
         }
+        self.state.x.fill(0.0);
         reserve(&mut self.scratch, 6 * (problem.bodies() + 1))?;
         reserve(&mut self.state.earlier, TOGETHER)?;
         self.monitor.start(problem.len(), judge, settings)?;
@@ -231,8 +235,9 @@ impl Work {
         settings: &Settings,
     ) -> Result<Option<Outcome>> {
         let converged = measured && self.monitor.energy() <= run.tolerance;
-        // Between measurements a look at the clock may cost as much as a small sweep; nobody asks how long a good start took.
-        let is_asked = settings.history_capacity > 0 || !(converged && run.iteration == 0);
+        // Between measurements a look at the clock may cost as much as a small sweep; and unless there is a history nobody asks
+        // how long the start took.
+        let is_asked = settings.history_capacity > 0 || run.iteration > 0;
         let timed = (measured && is_asked) || settings.time_limit > 0.0 || run.observer.is_some();
         let seconds = if timed { run.budget.seconds() } else { self.monitor.seconds() };
         let (change, set_changes) = (self.state.change, self.state.set_changes);

@@ -13,20 +13,27 @@
 use super::lanes::{at_least, at_most};
 use crate::error::{refill, reserve, Result};
 use pulp::{Arch, Simd, WithSimd};
+use std::ops::Range;
 
 /// Columns of a strip: rows are padded to whole ones, and kernels go along them strip by strip.
 const STRIP: usize = 8;
+/// Up to so many strips rows are mirrored one by one.
+const FEW: usize = 4;
 
 /// The upper triangle of a symmetric matrix, row by row, and what pivots made of it.
 pub struct Tableau {
-    /// What lies left of the diagonal, or right of column n, is padding that nobody reads.
+    /// What lies left of the diagonal, right of column n or below row n is padding that nobody reads.
     t: Vec<f64>,
+    /// Where it begins, so that a strip is a cache line.
+    origin: usize,
     stride: usize,
     n: usize,
     /// Rows eliminated for good.
     first: usize,
-    /// The inverses of their pivots and, during sweeps, of the others' diagonals; and where they end: after that all is
-    /// zero.
+    /// Does what lies left of the diagonal mirror what lies right of it?
+    is_whole: bool,
+    /// The inverses of their pivots and, during sweeps, of the others' diagonals; and in how many strips they end: after that
+    /// all is zero.
     inverse: Vec<f64>,
     end: Vec<u32>,
     /// The pivot's column, and during sweeps the velocities.
@@ -41,9 +48,11 @@ impl Default for Tableau {
     fn default() -> Self {
         Tableau {
             t: Vec::new(),
+            origin: 0,
             stride: 0,
             n: 0,
             first: 0,
+            is_whole: false,
             inverse: Vec::new(),
             end: Vec::new(),
             column: Vec::new(),
@@ -61,9 +70,14 @@ impl Tableau {
         (n + Self::ROOM).next_multiple_of(STRIP)
     }
 
+    /// Numbers of a tableau: whole strips of rows, too.
+    fn room(n: usize) -> usize {
+        n.next_multiple_of(STRIP).saturating_mul(Self::stride(n)).saturating_add(STRIP)
+    }
+
     /// Take memory for matrices of up to n by n.
     pub fn reserve(&mut self, n: usize) -> Result<()> {
-        reserve(&mut self.t, n.saturating_mul(Self::stride(n)))?;
+        reserve(&mut self.t, Self::room(n))?;
         reserve(&mut self.inverse, n)?;
         reserve(&mut self.end, n)?;
         reserve(&mut self.right, Self::stride(n))?;
@@ -72,10 +86,19 @@ impl Tableau {
 
     /// A matrix of zeros; its upper triangle is to be filled through [`Self::row_mut`] or [`Self::rows_mut`].
     pub fn clear(&mut self, n: usize) -> Result<()> {
-        (self.n, self.first) = (n, 0);
+        self.t.clear();
+        self.shape(n)
+    }
+
+    /// A matrix of any numbers; its whole upper triangle is to be filled.
+    pub fn shape(&mut self, n: usize) -> Result<()> {
+        (self.n, self.first, self.is_whole) = (n, 0, false);
         self.stride = Self::stride(n);
         self.end.clear();
-        refill(&mut self.t, n.saturating_mul(self.stride), 0.0)?;
+        if self.t.len() != Self::room(n) {
+            refill(&mut self.t, Self::room(n), 0.0)?;
+        }
+        self.origin = self.t.as_ptr().align_offset(STRIP * size_of::<f64>()).min(STRIP);
         refill(&mut self.inverse, n, 0.0)?;
         refill(&mut self.right, self.stride, 0.0)?;
         refill(&mut self.column, self.stride, 0.0)
@@ -84,30 +107,32 @@ impl Tableau {
     /// Row i from its diagonal on.
     #[inline]
     fn row(&self, i: usize) -> &[f64] {
-        &self.t[i * self.stride..][i..self.n]
+        &self.t[self.origin + i * self.stride..][i..self.n]
     }
 
     /// Row i from its diagonal on.
     #[inline]
     pub fn row_mut(&mut self, i: usize) -> &mut [f64] {
-        &mut self.t[i * self.stride..][i..self.n]
+        self.is_whole = false;
+        &mut self.t[self.origin + i * self.stride..][i..self.n]
     }
 
     /// All rows with their padding, and how far apart they begin.
     pub fn rows_mut(&mut self) -> (&mut [f64], usize) {
-        (&mut self.t, self.stride)
+        self.is_whole = false;
+        (&mut self.t[self.origin..], self.stride)
     }
 
     /// Entry (i, i).
     #[inline]
     pub fn diagonal(&self, i: usize) -> f64 {
-        self.t[i * self.stride + i]
+        self.t[self.origin + i * self.stride + i]
     }
 
     /// Make entry (i, i) at least this, before row i enters F.
     #[inline]
     pub fn raise(&mut self, i: usize, least: f64) {
-        let pivot = &mut self.t[i * self.stride + i];
+        let pivot = &mut self.t[self.origin + i * self.stride + i];
         *pivot = pivot.max(least);
     }
 
@@ -116,15 +141,14 @@ impl Tableau {
     pub fn eliminate(&mut self, least: &[f64], q: &mut [f64]) -> Result<()> {
         refill(&mut self.end, least.len(), 0)?;
         self.right[..self.n].copy_from_slice(q);
-        self.arch.dispatch(Eliminate { tableau: self, least });
-        q.copy_from_slice(&self.right[..self.n]);
+        self.arch.dispatch(Eliminate { tableau: self, least, q });
         Ok(())
     }
 
     /// Carry a right-hand side through the elimination.
     pub fn forward(&self, q: &mut [f64]) {
         for (k, (&inverse, &end)) in self.inverse.iter().zip(&self.end).enumerate() {
-            let row = &self.t[k * self.stride..][k + 1..end as usize];
+            let row = &self.t[self.origin + k * self.stride..][k + 1..self.n.min(STRIP * end as usize)];
             let factor = q[k] * inverse;
             for (q, t) in q[k + 1..].iter_mut().zip(row) {
                 *q -= factor * t;
@@ -135,9 +159,10 @@ impl Tableau {
     /// The eliminated rows' y with `A y + q = 0` there, from q after [`Self::forward`] and the other rows' y.
     pub fn backward(&self, q: &[f64], y: &mut [f64]) {
         for (k, (&inverse, &end)) in self.inverse.iter().zip(&self.end).enumerate().rev() {
-            let row = &self.t[k * self.stride..][k + 1..end as usize];
+            let end = self.n.min(STRIP * end as usize);
+            let row = &self.t[self.origin + k * self.stride..][k + 1..end];
             // What was found last comes in last: the others need not wait for it.
-            let known = y[k + 1..end as usize].iter().zip(row).rev();
+            let known = y[k + 1..end].iter().zip(row).rev();
             y[k] = -known.fold(q[k], |sum, (y, t)| sum + y * t) * inverse;
         }
     }
@@ -163,26 +188,63 @@ impl Tableau {
         }
     }
 
-    /// Row k enters F, or leaves it. Its column of before is in [`Self::column`], with 0 in place of the pivot.
-    pub fn pivot(&mut self, k: usize, enters: bool) {
-        self.arch.dispatch(Pivot { tableau: self, k, enters });
+    /// Row k enters F, or leaves it. On the other rows that were not eliminated `value += step sign column`, with the column
+    /// of before.
+    pub fn pivot(&mut self, k: usize, enters: bool, step: f64, sign: &[f64], value: &mut [f64]) {
+        self.arch.dispatch(Pivot { tableau: self, k, enters, step, sign, value });
+    }
+}
+
+impl Tableau {
+    /// How many strips the rows have that were not eliminated.
+    #[inline(always)]
+    fn strips(&self) -> usize {
+        self.n.div_ceil(STRIP) - self.first / STRIP
     }
 
-    /// `value += step sign column`, with the column of the last pivot, on the rows that were not eliminated.
-    pub fn add_column(&self, step: f64, sign: &[f64], value: &mut [f64]) {
-        let rows = self.first..self.n;
-        let (column, sign, value) = (&self.column[rows.clone()], &sign[rows.clone()], &mut value[rows]);
-        self.arch.dispatch(|| {
-            for ((value, sign), t) in value.iter_mut().zip(sign).zip(column) {
-                *value += (step * sign) * t;
+    /// Write what lies right of the diagonal also left of it, so that a column can be read along a row; on the rows that
+    /// were not eliminated. Pivots on many strips spoil it.
+    #[inline(always)]
+    fn complete(&mut self) {
+        if self.is_whole {
+            return;
+        }
+        self.is_whole = true;
+        let (stride, n) = (self.stride, self.n);
+        let is_small = self.strips() <= FEW;
+        let t = &mut self.t[self.origin..];
+        for i in if is_small { self.first..n } else { n..n } {
+            let (above, below) = t.split_at_mut((i + 1) * stride);
+            let row = &above[i * stride..][i + 1..n];
+            for (below, &entry) in below.chunks_exact_mut(stride).zip(row) {
+                below[i] = entry;
             }
-        });
+        }
+        let (t, width, last) = (t.as_chunks_mut::<STRIP>().0, stride / STRIP, n.div_ceil(STRIP));
+        // Strip by strip: single numbers of rows that far apart compete for the same places in the cache.
+        for s in if is_small { last..last } else { self.first / STRIP..last } {
+            for u in s + 1..last {
+                for j in 0..STRIP {
+                    let mut column = [0.0; STRIP];
+                    for i in 0..STRIP {
+                        column[i] = t[(STRIP * s + i) * width + u][j];
+                    }
+                    t[(STRIP * u + j) * width + s] = column;
+                }
+            }
+            for j in 1..STRIP {
+                for i in 0..j {
+                    t[(STRIP * s + j) * width + s][i] = t[(STRIP * s + i) * width + s][j];
+                }
+            }
+        }
     }
 }
 
 struct Eliminate<'a> {
     tableau: &'a mut Tableau,
     least: &'a [f64],
+    q: &'a mut [f64],
 }
 
 impl WithSimd for Eliminate<'_> {
@@ -190,42 +252,95 @@ impl WithSimd for Eliminate<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Tableau { t, stride, n, first, inverse, end, right, .. } = self.tableau;
-        let (n, stride) = (*n, *stride / STRIP);
-        let ((t, _), (right, _)) = (t.as_chunks_mut::<STRIP>(), right.as_chunks_mut::<STRIP>());
+        let Eliminate { tableau: Tableau { t, origin, stride, n, first, is_whole, inverse, end, right, .. }, least, q } =
+            self;
+        let (n, width, strips, joints) = (*n, *stride / STRIP, n.div_ceil(STRIP), least.len());
+        let ((t, _), (right, _)) = (t[*origin..].as_chunks_mut::<STRIP>(), right.as_chunks_mut::<STRIP>());
         for (i, end) in end.iter_mut().enumerate() {
-            let row = &t[i * stride..][..stride];
-            let mut last = stride;
+            let row = &t[i * width..][..strips];
+            let mut last = strips;
             while last > i / STRIP + 1 && is_zero(&row[last - 1]) {
                 last -= 1;
             }
-            *end = n.min(STRIP * last) as u32;
+            *end = last as u32;
         }
-        for (k, &least) in self.least.iter().enumerate() {
-            let stop = end[k] as usize;
-            let strips = k / STRIP..(stop - 1) / STRIP + 1;
-            let (above, below) = t.split_at_mut((k + 1) * stride);
-            let row = &mut above[k * stride..];
-            let pivot = &mut row[k / STRIP][k % STRIP];
-            *pivot = pivot.max(least);
-            let inverted = 1.0 / *pivot;
-            inverse[k] = inverted;
-            // Of the row's first strip the part up to the pivot does not count.
-            let done = right[k / STRIP];
-            subtract(simd, &mut right[strips.clone()], done[k % STRIP] * inverted, &row[strips.clone()]);
-            right[k / STRIP][..=k % STRIP].copy_from_slice(&done[..=k % STRIP]);
-            for (place, (i, &factor)) in (k + 1..stop).zip(&row.as_flattened()[k + 1..stop]).enumerate() {
-                // Joints of a chain are strangers to most others.
-                if factor != 0.0 {
-                    let other = &mut below[place * stride..][i / STRIP..strips.end];
-                    subtract(simd, other, factor * inverted, &row[i / STRIP..strips.end]);
-                    if let Some(end) = end.get_mut(i) {
-                        *end = (*end).max(stop as u32);
+        for own in 0..joints.div_ceil(STRIP) {
+            let rows = STRIP * own..joints.min(STRIP * own + STRIP);
+            let stop = end[rows.clone()].iter().fold(0, |stop, &end| stop.max(end)) as usize;
+            end[rows.clone()].fill(stop as u32);
+            let mut push = [0.0; STRIP];
+            for k in rows.clone() {
+                let (above, below) = t.split_at_mut((k + 1) * width);
+                let row = &mut above[k * width + own..][..stop - own];
+                let at = k % STRIP;
+                // Written only if it is raised: a strip that was written in part would keep those waiting that read it whole.
+                if row[0][at] < least[k] {
+                    row[0][at] = least[k];
+                }
+                let inverted = 1.0 / row[0][at];
+                inverse[k] = inverted;
+                q[k] = right[own][at];
+                push[at] = q[k] * inverted;
+                subtract(simd, &mut right[own..=own], push[at], &row[..1]);
+                let row = &*row;
+                for j in at + 1..STRIP.min(n - STRIP * own) {
+                    // Joints of a chain are strangers to most others.
+                    if row[0][j] != 0.0 {
+                        let other = &mut below[(j - at - 1) * width + own..][..row.len()];
+                        subtract(simd, other, row[0][j] * inverted, row);
+                    }
+                }
+            }
+            let (above, below) = t.split_at_mut(STRIP * (own + 1).min(strips) * width);
+            let block = &above[STRIP * own * width..];
+            subtract_rows(simd, &mut right[own + 1..stop.max(own + 1)], &push, block, width, own + 1);
+            for s in own + 1..stop {
+                let mut factors = [[0.0; STRIP]; STRIP];
+                for k in rows.clone() {
+                    factors[k % STRIP] = block[(k % STRIP) * width + s].map(|v| v * inverse[k]);
+                }
+                for i in STRIP * s..n.min(STRIP * s + STRIP) {
+                    let mut mine = [0.0; STRIP];
+                    for k in 0..STRIP {
+                        mine[k] = factors[k][i % STRIP];
+                    }
+                    if !is_zero(&mine) {
+                        let row = &mut below[(i - STRIP * (own + 1)) * width..][s..stop];
+                        subtract_rows(simd, row, &mine, block, width, s);
+                        if let Some(end) = end.get_mut(i) {
+                            *end = (*end).max(stop as u32);
+                        }
                     }
                 }
             }
         }
-        *first = self.least.len();
+        q[joints..].copy_from_slice(&right.as_flattened()[joints..n]);
+        *first = joints;
+        *is_whole = false;
+    }
+}
+
+/// `row -= Σ_k factors_k block_k`, with the rows of the block from that strip on.
+#[inline(always)]
+fn subtract_rows<S: Simd>(
+    simd: S,
+    row: &mut [[f64; STRIP]],
+    factors: &[f64; STRIP],
+    block: &[[f64; STRIP]],
+    width: usize,
+    from: usize,
+) {
+    let factors = factors.map(|v| simd.splat_f64s(-v));
+    for (s, strip) in (from..).zip(row) {
+        let (strip, _) = S::as_mut_simd_f64s(strip);
+        for (j, strip) in strip.iter_mut().enumerate() {
+            let mut sum = *strip;
+            for k in 0..STRIP {
+                let (other, _) = S::as_simd_f64s(&block[k * width + s]);
+                sum = simd.mul_add_e_f64s(factors[k], other[j], sum);
+            }
+            *strip = sum;
+        }
     }
 }
 
@@ -233,6 +348,9 @@ struct Pivot<'a> {
     tableau: &'a mut Tableau,
     k: usize,
     enters: bool,
+    step: f64,
+    sign: &'a [f64],
+    value: &'a mut [f64],
 }
 
 impl WithSimd for Pivot<'_> {
@@ -240,40 +358,89 @@ impl WithSimd for Pivot<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Pivot { tableau: Tableau { t, stride, n, first, column, .. }, k, enters } = self;
-        let (n, stride, first) = (*n, *stride / STRIP, *first);
-        let ((t, _), (column, _)) = (t.as_chunks_mut::<STRIP>(), column.as_chunks_mut::<STRIP>());
+        match self.tableau.strips() {
+            1 => self.whole::<S, 1>(simd),
+            2 => self.whole::<S, 2>(simd),
+            _ => self.triangle(simd),
+        }
+    }
+}
+
+impl Pivot<'_> {
+    /// On few strips: on the whole square, where columns are rows, and without a branch.
+    #[inline(always)]
+    fn whole<S: Simd, const K: usize>(self, simd: S) {
+        let Pivot { tableau, k, enters, step, sign, value } = self;
+        tableau.complete();
+        let Tableau { t, origin, stride, n, first, .. } = tableau;
+        let (n, width, first) = (*n, *stride / STRIP, *first);
+        let from = first / STRIP;
+        let (t, _) = t[*origin..].as_chunks_mut::<STRIP>();
+        let Some(&row) = t[k * width + from..].first_chunk::<K>() else { return };
+        let place = k - STRIP * from;
+        let inverse = 1.0 / row.as_flattened()[place];
+        let (scale, unit) = if enters { (inverse, -1.0) } else { (-inverse, 1.0) };
+        // Strips are read and written as wholes only: one that was written in part would keep the next pivot waiting.
+        // So column k is taken out by a factor of zero, and comes back as what `unit` makes of the rows' factors.
+        let (mut other, mut keep) = (row, [[1.0; STRIP]; K]);
+        for s in 0..K {
+            for j in 0..STRIP {
+                let is_pivot = STRIP * s + j == place;
+                other[s][j] = if is_pivot { unit } else { row[s][j] };
+                keep[s][j] = if is_pivot { 0.0 } else { 1.0 };
+            }
+        }
+        let factors = other.map(|strip| strip.map(|v| -v * inverse));
+        let factors = &factors.as_flattened()[first - STRIP * from..][..n - first];
+        for (i, &factor) in (first..n).zip(factors) {
+            if let Some(row) = t[i * width + from..].first_chunk_mut::<K>() {
+                add_to_kept(simd, row, &keep, factor, &other);
+            }
+        }
+        if let Some(row) = t[k * width + from..].first_chunk_mut::<K>() {
+            *row = other.map(|strip| strip.map(|v| scale * v));
+        }
+        let column = &row.as_flattened()[first - STRIP * from..][..n - first];
+        for ((value, sign), t) in value[first..n].iter_mut().zip(&sign[first..n]).zip(column) {
+            *value += (step * sign) * t;
+        }
+    }
+
+    /// On many strips: on the upper triangle.
+    #[inline(always)]
+    fn triangle<S: Simd>(self, simd: S) {
+        let Pivot { tableau, k, enters, step, sign, value } = self;
+        tableau.is_whole = false;
+        let Tableau { t, origin, stride, n, first, column, .. } = tableau;
+        let (n, width, first, strips) = (*n, *stride / STRIP, *first, n.div_ceil(STRIP));
+        let ((t, _), (column, _)) = (t[*origin..].as_chunks_mut::<STRIP>(), column.as_chunks_mut::<STRIP>());
+        let column = &mut column[..strips];
         let (own, at) = (k / STRIP, k % STRIP);
-        let inverse = 1.0 / t[k * stride + own][at];
+        let inverse = 1.0 / t[k * width + own][at];
         let scale = if enters { inverse } else { -inverse };
-        let (above, below) = t.split_at_mut(k * stride);
-        let above = &mut above[first * stride..];
-        let (row, below) = below.split_at_mut(stride);
-        let column = &mut column[..stride];
-        column[own..].copy_from_slice(&row[own..]);
-        for (column, strips) in column.as_flattened_mut()[first..k].iter_mut().zip(above.chunks_exact(stride)) {
-            *column = strips[own][at];
+        column[own..].copy_from_slice(&t[k * width + own..][..strips - own]);
+        for (i, column) in (first..k).zip(&mut column.as_flattened_mut()[first..k]) {
+            *column = t[i * width + own][at];
         }
         column[own][at] = 0.0;
         let column = &*column;
         let factors = column.as_flattened();
-        for (place, (i, &factor)) in (first..).zip(&factors[first..k]).enumerate() {
+        for (i, &factor) in (first..n).zip(&factors[first..n]) {
             if factor != 0.0 {
-                let strips = &mut above[place * stride..][..stride];
-                subtract(simd, &mut strips[i / STRIP..], factor * inverse, &column[i / STRIP..]);
-                strips[own][at] = scale * factor;
+                let row = &mut t[i * width..][i / STRIP..strips];
+                subtract(simd, row, factor * inverse, &column[i / STRIP..]);
+                if i < k {
+                    t[i * width + own][at] = scale * factor;
+                }
             }
         }
-        for (place, (i, &factor)) in (k + 1..).zip(&factors[k + 1..n]).enumerate() {
-            if factor != 0.0 {
-                let strips = &mut below[place * stride..][i / STRIP..stride];
-                subtract(simd, strips, factor * inverse, &column[i / STRIP..]);
-            }
-        }
-        for (strip, column) in row[own..].iter_mut().zip(&column[own..]) {
+        for (strip, column) in t[k * width + own..].iter_mut().zip(&column[own..]) {
             *strip = column.map(|v| scale * v);
         }
-        row[own][at] = -inverse;
+        t[k * width + own][at] = -inverse;
+        for ((value, sign), t) in value[first..n].iter_mut().zip(&sign[first..n]).zip(&factors[first..n]) {
+            *value += (step * sign) * t;
+        }
     }
 }
 
@@ -291,36 +458,54 @@ impl WithSimd for Sweep<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Sweep { tableau: Tableau { t, stride, n, first, inverse, column, .. }, sweeps, least, most, y, w } = self;
-        let (n, stride, first) = (*n, *stride, *first);
-        // Left of the diagonal its mirror image, so that a column is read along a row.
-        for i in first..n {
-            let (above, below) = t.split_at_mut((i + 1) * stride);
-            let row = &above[i * stride..][i + 1..n];
-            for (below, &entry) in below.chunks_exact_mut(stride).zip(row) {
-                below[i] = entry;
-            }
-        }
+        let Sweep { tableau, sweeps, least, most, y, w } = self;
+        tableau.complete();
+        let Tableau { t, origin, stride, n, first, inverse, column, .. } = tableau;
+        let (n, width, first, strips) = (*n, *stride / STRIP, *first, n.div_ceil(STRIP));
+        let ((t, _), (velocity, _)) = (t[*origin..].as_chunks::<STRIP>(), column.as_chunks_mut::<STRIP>());
         for p in first..n {
-            inverse[p] = 1.0 / t[p * stride + p];
+            inverse[p] = 1.0 / t[p * width + p / STRIP][p % STRIP];
         }
-        let velocity = column;
-        velocity[..n].copy_from_slice(w);
-        let ((t, _), (velocity, _)) = (t.as_chunks::<STRIP>(), velocity.as_chunks_mut::<STRIP>());
-        let stride = stride / STRIP;
+        velocity.as_flattened_mut()[..n].copy_from_slice(w);
+        let velocity = &mut velocity[..strips];
+        let visit = Visit { t, width, rows: first..n, inverse, least, most };
+        visit.all(simd, sweeps, y, velocity);
+        w[first..].copy_from_slice(&velocity.as_flattened()[first..n]);
+    }
+}
+
+/// What sweeps read.
+struct Visit<'a> {
+    t: &'a [[f64; STRIP]],
+    width: usize,
+    rows: Range<usize>,
+    inverse: &'a [f64],
+    least: &'a [f64],
+    most: &'a [f64],
+}
+
+impl Visit<'_> {
+    /// Move row p to where it is at rest, or its bound. How far that was?
+    #[inline(always)]
+    fn row(&self, p: usize, y: &mut f64, velocity: f64) -> f64 {
+        let old = *y;
+        *y = at_most(at_least(old - velocity * self.inverse[p], self.least[p]), self.most[p]);
+        *y - old
+    }
+
+    /// All rows, so many times.
+    #[inline(always)]
+    fn all<S: Simd>(&self, simd: S, sweeps: usize, y: &mut [f64], velocity: &mut [[f64; STRIP]]) {
+        let strips = self.rows.start / STRIP..velocity.len();
         for _ in 0..sweeps {
-            for p in first..n {
-                let old = y[p];
-                let target = old - velocity[p / STRIP][p % STRIP] * inverse[p];
-                y[p] = at_most(at_least(target, least[p]), most[p]);
-                let change = y[p] - old;
+            for p in self.rows.clone() {
+                let change = self.row(p, &mut y[p], velocity.as_flattened()[p]);
+                // A row that rests is mostly foreseen to, and then the next need not wait for it.
                 if change != 0.0 {
-                    let strips = first / STRIP..stride;
-                    subtract(simd, &mut velocity[strips.clone()], -change, &t[p * stride..][strips]);
+                    subtract(simd, &mut velocity[strips.clone()], -change, &self.t[p * self.width..][strips.clone()]);
                 }
             }
         }
-        w[first..].copy_from_slice(&velocity.as_flattened()[first..n]);
     }
 }
 
@@ -333,6 +518,19 @@ fn subtract<S: Simd>(simd: S, row: &mut [[f64; STRIP]], factor: f64, other: &[[f
         let (other, _) = S::as_simd_f64s(other);
         for (strip, other) in strip.iter_mut().zip(other) {
             *strip = simd.mul_add_e_f64s(factor, *other, *strip);
+        }
+    }
+}
+
+/// `row = keep row + factor other`.
+#[inline(always)]
+fn add_to_kept<S: Simd>(simd: S, row: &mut [[f64; STRIP]], keep: &[[f64; STRIP]], factor: f64, other: &[[f64; STRIP]]) {
+    let factor = simd.splat_f64s(factor);
+    for ((strip, keep), other) in row.iter_mut().zip(keep).zip(other) {
+        let (strip, _) = S::as_mut_simd_f64s(strip);
+        let ((keep, _), (other, _)) = (S::as_simd_f64s(keep), S::as_simd_f64s(other));
+        for ((strip, keep), other) in strip.iter_mut().zip(keep).zip(other) {
+            *strip = simd.mul_add_e_f64s(factor, *other, simd.mul_f64s(*keep, *strip));
         }
     }
 }

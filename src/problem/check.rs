@@ -29,8 +29,15 @@ pub fn finite(name: &str, values: &[f64]) -> Result<()> {
 
 /// The same without a name, several at once: only zero times a finite number is zero.
 pub fn are_finite(values: &[f64]) -> bool {
-    let (chunks, rest) = values.as_chunks::<8>();
     let mut zero = [0.0; 8];
+    add_zeros(values, &mut zero);
+    zero.iter().sum::<f64>() == 0.0
+}
+
+/// The same for parts of a whole: add them all, then ask whether the sum is zero.
+#[inline]
+pub fn add_zeros(values: &[f64], zero: &mut [f64; 8]) {
+    let (chunks, rest) = values.as_chunks::<8>();
     for chunk in chunks {
         for k in 0..8 {
             zero[k] += 0.0 * chunk[k];
@@ -39,7 +46,6 @@ pub fn are_finite(values: &[f64]) -> bool {
     for (zero, v) in zero.iter_mut().zip(rest) {
         *zero += 0.0 * v;
     }
-    zero.iter().sum::<f64>() == 0.0
 }
 
 /// `a * b`, or the sentence that it overflows.
@@ -71,10 +77,7 @@ pub fn as_bound(v: f64) -> f64 {
 /// Refuse bounds with nothing between them, and NaN, by name and index.
 pub fn intervals(lo: &[f64], hi: &[f64]) -> Result<()> {
     // One question for all rows; who fails it is looked for afterwards.
-    let is_interval = |(&lo, &hi): (&f64, &f64)| {
-        let (l, h) = (as_bound(lo), as_bound(hi));
-        (l <= h) & (l < f64::INFINITY) & (h > f64::NEG_INFINITY)
-    };
+    let is_interval = |(&lo, &hi): (&f64, &f64)| (lo <= hi) & (lo < INFINITE_BOUND) & (hi > -INFINITE_BOUND);
     if lo.iter().zip(hi).fold(true, |all, row| all & is_interval(row)) {
         return Ok(());
     }

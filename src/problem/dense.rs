@@ -1,6 +1,6 @@
 //! A as a square array, stored by rows.
 
-use super::check::{alike, are_finite, product};
+use super::check::{add_zeros, alike, product};
 use crate::error::{reserve, Error, Result, Status};
 
 /// Which entries of a dense matrix the caller filled. Numbers are part of the ABI.
@@ -18,6 +18,8 @@ pub enum Triangle {
 pub struct Dense {
     n: usize,
     a: Vec<f64>,
+    /// Was only one triangle given?
+    mirrored: bool,
 }
 
 /// Refuse a matrix that is too short or not finite.
@@ -36,12 +38,21 @@ pub(super) fn check(n: usize, a: &[f64], row_stride: usize, triangle: Triangle) 
             format_args!("a has length {}, expected at least {needed}", a.len()),
         ));
     }
+    let row = |i: usize| &a[i * row_stride..][..if triangle == Triangle::Lower { i + 1 } else { n }];
+    // One question for all rows; who fails it is looked for afterwards.
+    let mut zero = [0.0; 8];
     for i in 0..n {
-        let filled = if triangle == Triangle::Lower { i + 1 } else { n };
-        let row = &a[i * row_stride..][..filled];
-        if !are_finite(row) {
-            let j = row.iter().position(|v| !v.is_finite()).unwrap_or(0);
-            return Err(Error::new(Status::InvalidValue, format_args!("a[{i}][{j}] is {}, it must be finite", row[j])));
+        add_zeros(row(i), &mut zero);
+    }
+    if zero.iter().sum::<f64>() == 0.0 {
+        return Ok(());
+    }
+    for i in 0..n {
+        if let Some(j) = row(i).iter().position(|v| !v.is_finite()) {
+            return Err(Error::new(
+                Status::InvalidValue,
+                format_args!("a[{i}][{j}] is {}, it must be finite", row(i)[j]),
+            ));
         }
     }
     Ok(())
@@ -67,14 +78,16 @@ impl Dense {
     pub(super) fn fill(&mut self, n: usize, a: &[f64], row_stride: usize, triangle: Triangle) -> Result<()> {
         self.reserve(n)?;
         self.n = n;
-        self.a.clear();
+        self.mirrored = triangle == Triangle::Lower;
         match triangle {
             Triangle::Full => {
+                self.a.clear();
                 for i in 0..n {
                     self.a.extend_from_slice(&a[i * row_stride..][..n]);
                 }
             }
             Triangle::Lower => {
+                // Every entry is overwritten.
                 self.a.resize(n * n, 0.0);
                 for i in 0..n {
                     let given = &a[i * row_stride..][..i + 1];
@@ -93,12 +106,18 @@ impl Dense {
     pub(super) fn select(&mut self, whole: &Dense, rows: &[u32]) -> Result<()> {
         self.reserve(rows.len())?;
         self.n = rows.len();
+        self.mirrored = whole.mirrored;
         self.a.clear();
         for &i in rows {
             let row = whole.row(i as usize);
             self.a.extend(rows.iter().map(|&j| row[j as usize]));
         }
         Ok(())
+    }
+
+    /// Is it surely symmetric to the last bit, because one triangle is a copy of the other?
+    pub fn is_mirrored(&self) -> bool {
+        self.mirrored
     }
 
     /// Row `i`.

@@ -3,10 +3,12 @@
 //! Two rows are on one island when they act on the same body that can move, when A has an entry for them, or when one
 //! bounds the other's friction. What is chained together by that is solved together, and the rest apart.
 
-use super::{Jacobian, Operator, Problem};
+use super::{Dense, Jacobian, Operator, Problem, ALWAYS_DENSE};
 use crate::error::{refill, reserve, Result};
 
 pub(super) const NONE: u32 = u32::MAX;
+/// Entries that are looked at together.
+const CHUNK: usize = 8;
 
 /// The rows of a problem by island, in the order of each island's first row, and the bodies that they move.
 #[derive(Debug, Default)]
@@ -36,13 +38,15 @@ impl Islands {
         reserve(&mut self.bodies, bodies)
     }
 
-    /// Find the islands of a problem. A dense matrix is one, unless it is mostly zeros: then it comes in compressed rows.
+    /// Find the islands of a problem. A dense matrix beyond [`ALWAYS_DENSE`] rows is one, unless it is mostly zeros: then it
+    /// comes in compressed rows.
     pub fn find(&mut self, problem: &Problem) -> Result<()> {
         let n = problem.len();
         self.reserve(problem)?;
         self.parent.clear();
         self.parent.extend(0..(n + problem.bodies()) as u32);
         match problem.operator() {
+            Operator::Dense(a) if n <= ALWAYS_DENSE => self.join_entries(a, n),
             Operator::Dense(_) => (1..n).for_each(|i| self.join(0, i)),
             Operator::Csr(a) => {
                 for i in 0..n {
@@ -64,6 +68,32 @@ impl Islands {
             cone.tangents.iter().for_each(|&t| self.join(cone.normal, t));
         }
         self.list(n)
+    }
+
+    /// Join each row to those it has an entry with.
+    fn join_entries(&mut self, a: &Dense, n: usize) {
+        // Islands among the rows so far: where they are one, the first entry is enough, and neighbours mostly have it.
+        let mut islands = 0;
+        for i in 0..n {
+            islands += 1;
+            let before = &a.row(i)[..i];
+            for (at, chunk) in before.chunks(CHUNK).enumerate().rev() {
+                if islands == 1 {
+                    break;
+                }
+                if chunk.iter().fold(0, |bits, v| bits | v.to_bits()) << 1 != 0 {
+                    for (j, _) in (CHUNK * at..).zip(chunk).filter(|(_, &v)| v != 0.0) {
+                        islands -= usize::from(self.joins(i, j));
+                    }
+                }
+            }
+            // What was mirrored has nothing new to say.
+            for j in if a.is_mirrored() || islands == 1 { i..i } else { 0..i } {
+                if a.row(j)[i] != 0.0 {
+                    islands -= usize::from(self.joins(i, j));
+                }
+            }
+        }
     }
 
     /// Join each row to the bodies it moves.
@@ -98,10 +128,17 @@ impl Islands {
     }
 
     fn join(&mut self, i: usize, j: usize) {
-        if self.parent[i] != self.parent[j] {
-            let (i, j) = (self.root(i), self.root(j));
-            self.parent[i.max(j)] = i.min(j) as u32;
+        self.joins(i, j);
+    }
+
+    /// The same; were they apart?
+    fn joins(&mut self, i: usize, j: usize) -> bool {
+        if self.parent[i] == self.parent[j] {
+            return false;
         }
+        let (i, j) = (self.root(i), self.root(j));
+        self.parent[i.max(j)] = i.min(j) as u32;
+        i != j
     }
 
     /// Sort rows and bodies by island.
@@ -208,7 +245,10 @@ impl Problem {
     /// Take memory for any part of another problem.
     pub fn reserve_like(&mut self, whole: &Problem) -> Result<()> {
         match whole.operator() {
-            Operator::Dense(_) | Operator::Csr(_) => self.csr.reserve(whole.len(), whole.entry_room())?,
+            Operator::Dense(_) | Operator::Csr(_) => {
+                self.csr.reserve(whole.len(), whole.entry_room())?;
+                self.dense.reserve(whole.len().min(ALWAYS_DENSE))?;
+            }
             Operator::Jacobian(a) => self.jacobian.reserve(whole.len(), a.bodies())?,
         }
         if whole.friction.is_set() {

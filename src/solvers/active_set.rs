@@ -26,6 +26,8 @@ use crate::Budget;
 const EPSILON: f64 = 1e-8;
 /// Sweeps that guess the first index set.
 const SWEEPS: usize = 3;
+/// Up to so many rows a pivot costs less than another sweep.
+const FEW: usize = 16;
 /// A row of which less than this fraction is left is implied by the free ones.
 const IMPLIED: f64 = 1e-6;
 /// Violations below this fraction of the error at the start of a step, both in √J, are left to the next.
@@ -171,9 +173,12 @@ impl ActiveSet {
     /// Copy A into the tableau.
     fn fill(&mut self, problem: &Problem) -> Result<()> {
         let n = problem.len();
-        self.tableau.clear(n)?;
+        if !matches!(problem.operator(), Operator::Dense(_)) {
+            self.tableau.clear(n)?;
+        }
         match problem.operator() {
             Operator::Dense(a) => {
+                self.tableau.shape(n)?;
                 for p in 0..n {
                     let (row, out) = (a.row(self.order[p] as usize), self.tableau.row_mut(p));
                     if self.joints == 0 || self.joints == n {
@@ -254,7 +259,8 @@ impl ActiveSet {
         let n = self.order.len();
         self.value.copy_from_slice(&self.q);
         self.y.fill(0.0);
-        self.tableau.sweep(SWEEPS, &self.least, &self.most, &mut self.y, &mut self.value);
+        let sweeps = if n - self.joints <= FEW { 1 } else { SWEEPS };
+        self.tableau.sweep(sweeps, &self.least, &self.most, &mut self.y, &mut self.value);
         for p in self.joints..n {
             let between = self.y[p] > self.least[p] && self.y[p] < self.most[p];
             // A row that the free ones imply may rest where it is.
@@ -300,8 +306,7 @@ impl ActiveSet {
 
     /// Row p gets a new impulse or velocity, and the others' values change with it.
     fn pivot(&mut self, p: usize, step: f64, enters: bool) {
-        self.tableau.pivot(p, enters);
-        self.tableau.add_column(step, &self.sign, &mut self.value);
+        self.tableau.pivot(p, enters, step, &self.sign, &mut self.value);
         self.sign[p] = if enters { -1.0 } else { 1.0 };
         self.limit(p);
         self.pivots += 1;
