@@ -37,6 +37,8 @@ pub struct Series {
     heats: Vec<Heat>,
     /// Share of the rows that continue one of the step before.
     continued: f64,
+    /// Error at the start of each step, as a fraction of that at x = clamp(0).
+    starts: Vec<f64>,
     /// Does friction follow the impulses?
     coupled: bool,
 }
@@ -74,7 +76,7 @@ fn series(dir: &Path, name: &str, steps: &[Problem], options: &Options) -> Serie
     let calls: Vec<_> = FIELD.iter().map(call).collect();
     let file = dir.join("problem.bin");
     let beside = |end: &str| dir.join(format!("problem.bin.{end}"));
-    let (mut heats, mut rows, mut continued) = (vec![], 0, 0);
+    let (mut heats, mut starts, mut rows, mut continued) = (vec![], vec![], 0, 0);
     // Impulses that the step before began with, and found.
     let mut last: Option<(Vec<f64>, Vec<f64>)> = None;
     for k in 1..steps.len() {
@@ -95,12 +97,13 @@ fn series(dir: &Path, name: &str, steps: &[Problem], options: &Options) -> Serie
             .and_then(|()| std::fs::write(beside("start"), bytes))
             .unwrap_or_else(|e| panic!("{}: {e}", file.display()));
         let heat = heat(now, &calls, &file, options);
+        starts.push(now.energy(&start) / heat.scale);
         last = impulses(&heat, 1).map(|found| (start, found));
         heats.push(heat);
     }
     [&file, &beside("last"), &beside("start")].iter().for_each(|f| drop(std::fs::remove_file(f)));
     let continued = continued as f64 / rows.max(1) as f64;
-    let series = Series { name: name.into(), heats, continued, coupled: steps[0].coupled };
+    let series = Series { name: name.into(), heats, continued, starts, coupled: steps[0].coupled };
     println!("{}", series.line());
     series
 }
@@ -153,9 +156,12 @@ impl Series {
         self.heats.iter().filter_map(solved).collect()
     }
 
-    /// How many times as long as the warm solve another one takes.
+    /// How many times as long as the warm solve another one takes, on the steps that both solve.
     fn gain(&self, contestant: usize) -> Option<f64> {
-        Some(median(&self.seconds(contestant))? / median(&self.seconds(1))?)
+        let seconds = |h: &Heat, c: usize| h.entries[c].solved(h.required).map(|a| a.seconds);
+        let both = self.heats.iter().filter_map(|h| Some((seconds(h, contestant)?, seconds(h, 1)?)));
+        let (other, warm): (Vec<f64>, Vec<f64>) = both.unzip();
+        Some(median(&other)? / median(&warm)?)
     }
 
     /// A line of the table.
@@ -171,9 +177,10 @@ impl Series {
             solved[2] = "-".into(); // not asked
         }
         format!(
-            "| {} | {rows} | {:.0} % | {} | {} | {} | {} | {} | {} | {} | {} |",
+            "| {} | {rows} | {:.0} % | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
             self.name,
             100.0 * self.continued,
+            median(&self.starts).map_or("-".into(), |s| format!("{s:.0e}")),
             solved[0],
             ms(&cold),
             solved[1],
@@ -204,13 +211,14 @@ step 20, when they settle, and from step 200, when they stand, but for ODE's wit
 contacts; a pile of boxes that falls together, for contrast; and,
 generated, walls that are pushed a little harder each time. Each step is solved cold, and warm: from the impulses that the
 warm solve of the step before found, with the solver's handle as that solve left it. Rows of new contacts start at 0;
-\"known\" is the share of rows that continue one of the step before. Friction is frozen as above, or coupled where the name
+\"known\" is the share of rows that continue one of the step before, \"start\" the error there as a fraction of that at x = 0:
+above 1 the impulses of the step before are a worse start than none. Friction is frozen as above, or coupled where the name
 says so: it then follows the impulses. ODE's Dantzig, which knows neither a warm start nor coupled friction, gets the
 same problems. The required error and what is timed are as above; times are medians over the steps that a solver
-solves. Every step is in `target/bench_peers/warm.csv`.
+solves, ratios over those that both solve. Every step is in `target/bench_peers/warm.csv`.
 
-| scene | n | known | cold solves | cold ms | warm solves | warm ms | cold / warm | ODE Dantzig solves | ODE Dantzig ms | ODE Dantzig / warm |
-|---|---|---|---|---|---|---|---|---|---|---|
+| scene | n | known | start | cold solves | cold ms | warm solves | warm ms | cold / warm | ODE Dantzig solves | ODE Dantzig ms | ODE Dantzig / warm |
+|---|---|---|---|---|---|---|---|---|---|---|---|
 "
     );
     all.iter().for_each(|s| writeln!(out, "{}", s.line()).expect("a string grows"));
@@ -228,8 +236,8 @@ solves. Every step is in `target/bench_peers/warm.csv`.
     out.push_str(
         "
 A solve that finds its start good enough, which is what most steps of a standing wall come to, only reads the problem and
-measures the start. That takes about a quarter of a cold solve that needs one factorisation, so a warm start is worth most
-where cold needs many: redundant contacts, coupled friction.
+measures the start. That takes about a quarter to a third of a cold solve that needs one factorisation, so a warm start is
+worth most where cold needs many: redundant contacts, coupled friction.
 ",
     );
 }
