@@ -60,6 +60,8 @@ const BOUNDARY: f64 = 0.995;
 const ROUGHEST: f64 = 1e6;
 /// Complementarity this far below the starting one is round-off.
 const ROUND_OFF: f64 = 1e-26;
+/// And this far below, Newton's step may overflow.
+const OVERFLOW: f64 = 1e-10;
 
 #[derive(Default)]
 pub(super) struct InteriorPoint {
@@ -176,8 +178,10 @@ impl Solver for InteriorPoint {
         };
         self.rest = if mu < PROGRESS * self.least_mu { 0 } else { self.rest + 1 };
         self.least_mu = self.least_mu.min(mu);
-        let done = self.barrier.bounds > 0 && mu <= ROUND_OFF * self.mu_start;
-        if !finite || self.rest == PATIENCE {
+        // An overflow so near to the solution says that there is no more to be found, and another start would not, either.
+        let settled = mu <= if finite { ROUND_OFF } else { OVERFLOW } * self.mu_start;
+        let done = self.barrier.bounds > 0 && settled;
+        if (!finite || self.rest == PATIENCE) && !done {
             if self.restarts == RESTARTS {
                 return Ok(Progress::Stalled);
             }
