@@ -4,8 +4,8 @@
 //! the difference is that of the sweeps alone. A bound is a seventh above what was counted when it was set. If a kernel
 //! became dearer for a good reason, raise it; if it became cheaper, lower it.
 //!
-//! Bounds are for the code of the test profile, with all its checks. What is shipped takes about a third of that; it is held to
-//! the same bounds by `cargo test --release --test instructions -- --nocapture`.
+//! Bounds are for the code of the test profile, with all its checks, and for processors with 256-bit vectors; without them
+//! kernels may take four times as much. What is shipped takes less; it is held to the same bounds by `cargo test --release --test instructions -- --nocapture`.
 
 use mlcp::{Engine, Problem, Settings, SolverKind};
 use std::process::Command;
@@ -59,6 +59,10 @@ fn count(kind: SolverKind, sweeps: usize, interval: usize) -> f64 {
 }
 
 fn hold(name: &str, instructions: f64, bound: f64) {
+    #[cfg(target_arch = "x86_64")]
+    let bound = if std::arch::is_x86_feature_detected!("avx2") { bound } else { 4.0 * bound };
+    #[cfg(not(target_arch = "x86_64"))]
+    let bound = 4.0 * bound;
     println!("{name}: {instructions:.1} instructions per row, at most {bound}");
     assert!(instructions <= bound, "{name}: {instructions:.1} instructions per row, the bound is {bound}");
 }
@@ -72,17 +76,17 @@ fn sweeps(kind: SolverKind, bound: f64) {
 
 #[test]
 fn pgs() {
-    sweeps(SolverKind::Pgs, 650.0);
+    sweeps(SolverKind::Pgs, 235.0);
 }
 
 #[test]
 fn symmetric_pgs() {
-    sweeps(SolverKind::SymmetricPgs, 1350.0);
+    sweeps(SolverKind::SymmetricPgs, 485.0);
 }
 
 #[test]
 fn nncg() {
-    sweeps(SolverKind::Nncg, 920.0);
+    sweeps(SolverKind::Nncg, 345.0);
 }
 
 #[test]
@@ -92,7 +96,7 @@ fn block_pgs() {
 
 #[test]
 fn jacobi() {
-    sweeps(SolverKind::Jacobi, 670.0);
+    sweeps(SolverKind::Jacobi, 320.0);
 }
 
 /// The exact velocities, the bounds there, the energy error and the copy of the best iterate.
@@ -100,5 +104,5 @@ fn jacobi() {
 fn measuring() {
     let rows = packing().len() as f64;
     let each = |interval| count(SolverKind::Pgs, MANY, interval) - count(SolverKind::Pgs, FEW, interval);
-    hold("measuring", (each(1) - each(1 << 30)) / ((MANY - FEW) as f64 * rows), 600.0);
+    hold("measuring", (each(1) - each(1 << 30)) / ((MANY - FEW) as f64 * rows), 255.0);
 }
