@@ -48,7 +48,9 @@ impl Side {
     #[inline(always)]
     fn aim(&mut self, target: f64, share: f64) {
         for ((change, inverse), rate) in self.change.iter_mut().zip(&self.inverse).zip(&self.rate) {
-            *change = (target - share * rate * *change) * inverse;
+            // Without a share nothing of the last step counts, which may have overflowed.
+            let own = if share > 0.0 { share * rate * *change } else { 0.0 };
+            *change = (target - own) * inverse;
         }
     }
 
