@@ -57,17 +57,12 @@ impl BlockLu {
         let (n, entries) = (self.pattern.order.len(), self.pattern.row.len());
         refill(&mut self.diagonal, n, Block::default())?;
         refill(&mut self.x, n, Column::default())?;
-        self.updates.begin(n)?;
+        self.updates.reserve(n)?;
         for v in [&mut self.below, &mut self.right] {
             reserve_ahead(v, entries)?;
             refill(v, entries, Block::default())?;
         }
         Ok(())
-    }
-
-    /// Multiplications and additions of one factorisation.
-    pub fn flops(&self) -> f64 {
-        2.0 * self.pattern.flops()
     }
 
     /// Become a multiple of the identity.
