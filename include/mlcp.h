@@ -780,7 +780,7 @@ typedef struct {
     int32_t outcome;
     // Iterations it took.
     int32_t iterations;
-    // Wall-clock time in seconds; of the first stage, unless a history is kept, since the solve began.
+    // Wall-clock time in seconds. The first stage counts from the solve's start, the last to its end, so they add up.
     double seconds;
     // Energy error it began at, in joules; the natural residual where a row has no energy.
     double initial_energy_error;

@@ -126,7 +126,7 @@ pub struct StageReport {
     pub outcome: Outcome,
     /// Iterations it took.
     pub iterations: usize,
-    /// Seconds it took; of the first stage, unless a history is kept, since the solve began.
+    /// Seconds it took, the start counted with the first stage and the end with the last: together those of the solve.
     pub seconds: f64,
     /// Energy error it began at; the natural residual where a row has no energy.
     pub initial_energy_error: f64,

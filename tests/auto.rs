@@ -175,6 +175,8 @@ fn the_stages_tell_what_was_done_and_why() {
     assert_eq!(report.iterations, stages.iter().map(|s| s.iterations).sum::<usize>());
     assert_eq!(report.best_solver, stages[stages.len() - 1].solver);
     assert_eq!(stages[stages.len() - 1].outcome, Outcome::Converged);
+    let seconds: f64 = stages.iter().map(|s| s.seconds).sum();
+    assert!(stages.iter().all(|s| s.seconds > 0.0) && (seconds - report.seconds).abs() <= 1e-12, "{stages:?}");
     // Observers saw every iteration once, with the solver at work.
     assert!(seen.iter().enumerate().all(|(k, s)| s.0 == k), "iterations are counted through");
     assert_eq!(seen.len(), report.iterations + 1);

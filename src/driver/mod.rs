@@ -183,14 +183,22 @@ impl Engine {
                 plan = Plan::islands(problem, &self.settings);
             }
         }
-        let mut run =
-            Run { budget, tolerance, observer, solver: self.settings.solver, iteration: 0, friction_updates: 0 };
+        let mut run = Run {
+            budget,
+            tolerance,
+            observer,
+            solver: self.settings.solver,
+            iteration: 0,
+            friction_updates: 0,
+            begin: 0.0,
+        };
         let outcome = self.iterate(problem, &plan, &mut run, &mut report)?;
         report.iterations = run.iteration;
         report.friction_updates = run.friction_updates;
         self.work.monitor.close();
         self.finish(problem, &mut report)?;
         report.seconds = run.budget.seconds();
+        self.end_stage(&run, report.seconds);
         // The returned x was measured afresh; only that decides on "converged".
         let judged = if judge == Measure::Energy { report.energy_error } else { report.natural };
         let solved = judged <= tolerance;
@@ -318,8 +326,11 @@ impl Engine {
             if stage.reason == Reason::GoodStart && !self.work.asks_for_sweeps(problem, run.tolerance) {
                 continue;
             }
-            let (iteration, seconds) = (run.iteration, self.work.monitor.seconds());
+            let iteration = run.iteration;
             if report.stages > 0 {
+                let now = run.budget.seconds();
+                self.end_stage(run, now);
+                run.begin = now;
                 self.work.return_to_best(problem)?;
             }
             let before = self.work.monitor.energy();
@@ -342,7 +353,7 @@ impl Engine {
                 reason: stage.reason,
                 outcome,
                 iterations: run.iteration - iteration,
-                seconds: self.work.monitor.seconds() - seconds,
+                seconds: 0.0,
                 initial_energy_error: before,
                 energy_error: self.work.monitor.least_energy(),
             });
@@ -365,6 +376,14 @@ impl Engine {
             }
         }
         Ok(last)
+    }
+
+    /// Note when the last stage ended: where the next begins, or the solve ends, so that a solve of one stage need not look
+    /// at the clock for it.
+    fn end_stage(&mut self, run: &Run<'_>, now: f64) {
+        if let Some(stage) = self.stages.last_mut() {
+            stage.seconds = now - run.begin;
+        }
     }
 
     /// The error that counts as solved, whatever the problem's scale.

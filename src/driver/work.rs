@@ -31,6 +31,8 @@ pub(super) struct Run<'a> {
     pub iteration: usize,
     /// How often coupled friction bounds were moved.
     pub friction_updates: usize,
+    /// The second at which the stage at work began.
+    pub begin: f64,
 }
 
 impl Run<'_> {
@@ -235,10 +237,8 @@ impl Work {
         settings: &Settings,
     ) -> Result<Option<Outcome>> {
         let converged = measured && self.monitor.energy() <= run.tolerance;
-        // Between measurements a look at the clock may cost as much as a small sweep; and unless there is a history nobody asks
-        // how long the start took.
-        let is_asked = settings.history_capacity > 0 || run.iteration > 0;
-        let timed = (measured && is_asked) || settings.time_limit > 0.0 || run.observer.is_some();
+        // Between measurements a look at the clock may cost as much as a small sweep; and unless there is a history nobody asks.
+        let timed = (measured && settings.history_capacity > 0) || settings.time_limit > 0.0 || run.observer.is_some();
         let seconds = if timed { run.budget.seconds() } else { self.monitor.seconds() };
         let (change, set_changes) = (self.state.change, self.state.set_changes);
         let record = self.record(run, Iteration { measured, change, set_changes, seconds, ..Iteration::default() });

@@ -154,7 +154,7 @@ pub struct mlcp_stage {
     pub outcome: i32,
     /// Iterations it took.
     pub iterations: i32,
-    /// Wall-clock time in seconds; of the first stage, unless a history is kept, since the solve began.
+    /// Wall-clock time in seconds. The first stage counts from the solve's start, the last to its end, so they add up.
     pub seconds: f64,
     /// Energy error it began at, in joules; the natural residual where a row has no energy.
     pub initial_energy_error: f64,

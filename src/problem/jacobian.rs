@@ -187,13 +187,17 @@ fn check(inverse_mass: &[f64], rows: &[f64], bodies: &[i32], compliance: Option<
     length("bodies", bodies.len(), product("bodies", n, 2)?)?;
     finite("inverse_mass", inverse_mass)?;
     finite("jacobian", rows)?;
-    if let Some(k) = bodies.iter().position(|&id| id < -1 || (id >= 0 && id as usize >= nb)) {
+    // One question for all; who fails it is looked for afterwards.
+    let is_body = |&id: &i32| (id >= -1) & (id < nb as i32);
+    if !bodies.iter().fold(true, |all, id| all & is_body(id)) {
+        let k = bodies.iter().position(|id| !is_body(id)).unwrap_or(0);
         return Err(Error::new(Status::InvalidIndex, format_args!("bodies[{k}] is {}, outside -1..{nb}", bodies[k])));
     }
     if let Some(c) = compliance {
         length("compliance", c.len(), n)?;
         finite("compliance", c)?;
-        if let Some(i) = c.iter().position(|&c| c < 0.0) {
+        if c.iter().fold(false, |any, &c| any | (c < 0.0)) {
+            let i = c.iter().position(|&c| c < 0.0).unwrap_or(0);
             return Err(Error::new(Status::InvalidValue, format_args!("compliance[{i}] is {}, it must be >= 0", c[i])));
         }
     }

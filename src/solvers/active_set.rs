@@ -121,7 +121,9 @@ impl Solver for ActiveSet {
         self.order.clear();
         self.order.extend((0..n as u32).filter(is_joint));
         self.joints = self.order.len();
-        self.order.extend((0..n as u32).filter(|i| !is_joint(i)));
+        if self.joints < n {
+            self.order.extend((0..n as u32).filter(|i| !is_joint(i)));
+        }
         self.fill(problem)?;
         self.begun = false;
         Ok(())
@@ -208,15 +210,18 @@ impl ActiveSet {
             }
             Operator::Jacobian(a) => {
                 self.gram.add_to(&mut self.tableau, a, &self.order)?;
+                for (p, &i) in self.order.iter().enumerate() {
+                    // With compliance.
+                    self.tableau.row_mut(p)[0] = problem.diagonal()[i as usize];
+                }
             }
         }
-        for (p, &i) in self.order.iter().enumerate() {
-            let a = problem.diagonal()[i as usize];
-            self.tableau.row_mut(p)[0] = a;
-            self.least_pivot[p] = EPSILON * a;
-            if p >= self.joints {
-                self.scale[p] = 1.0 / a.sqrt();
-            }
+        let diagonal = &problem.diagonal()[..n];
+        for (least, &i) in self.least_pivot.iter_mut().zip(&self.order) {
+            *least = EPSILON * diagonal[i as usize];
+        }
+        for (scale, &i) in self.scale.iter_mut().zip(&self.order).skip(self.joints) {
+            *scale = 1.0 / diagonal[i as usize].sqrt();
         }
         Ok(())
     }
