@@ -73,16 +73,10 @@ pub fn at_most(v: f64, most: f64) -> f64 {
     ops::smaller(v, most)
 }
 
-/// Ask for the cache line at `place`, which will be read later. Changes nothing, waits for nothing.
+/// Ask for the cache line at `place`, which will be read soon. Changes nothing, waits for nothing.
 #[inline(always)]
 pub fn fetch<T>(place: &T) {
     ops::fetch(std::ptr::from_ref(place).cast());
-}
-
-/// The same for what will be read soon: into the nearest cache.
-#[inline(always)]
-pub fn fetch_near<T>(place: &T) {
-    ops::fetch_near(std::ptr::from_ref(place).cast());
 }
 
 // SAFETY, for all of them: x86-64 always has SSE2; loads and stores need no alignment, and their references are valid.
@@ -126,10 +120,6 @@ mod sse2 {
     }
     #[inline(always)]
     pub fn fetch(place: *const i8) {
-        unsafe { _mm_prefetch::<_MM_HINT_T1>(place) }
-    }
-    #[inline(always)]
-    pub fn fetch_near(place: *const i8) {
         unsafe { _mm_prefetch::<_MM_HINT_T0>(place) }
     }
 }
@@ -182,8 +172,6 @@ mod plain {
     }
     #[inline(always)]
     pub fn fetch(_: *const i8) {}
-    #[inline(always)]
-    pub fn fetch_near(_: *const i8) {}
 }
 #[cfg(not(target_arch = "x86_64"))]
 use plain as ops;

@@ -26,7 +26,7 @@ pub use dense_cholesky::DenseCholesky;
 pub use dense_lu::DenseLu;
 pub use fours::{with_lanes, Kernel, Lanes, Quad};
 pub use growing_cholesky::GrowingCholesky;
-pub use lanes::{at_least, at_most, fetch, fetch_near, Two};
+pub use lanes::{at_least, at_most, fetch, Two};
 pub use panel_cholesky::PanelCholesky;
 pub use row_cholesky::RowCholesky;
 pub use row_qr::{BlockRow, RowQr, BLOCK};

@@ -266,11 +266,17 @@ impl<'a> FrictionBounds<'a> {
         self.coupled
     }
 
-    /// Fetch what [`FrictionBounds::at`] reads of row `i` and its neighbours.
+    /// Fetch what [`FrictionBounds::at`] reads of row `i` and its neighbours, but for [`FrictionBounds::fetch_normal`].
     #[inline(always)]
     pub fn fetch(&self, i: usize) {
         [self.lo, self.hi].iter().for_each(|v| fetch(&v[i]));
         self.width.get(i).into_iter().for_each(fetch);
+    }
+
+    /// Fetch which row is row `i`'s normal row.
+    #[inline(always)]
+    pub fn fetch_normal(&self, i: usize) {
+        self.normal.get(i).into_iter().for_each(fetch);
     }
 }
 

@@ -20,7 +20,7 @@ use super::quad_visit::{Quads, Sums};
 use super::quads::{Part, Plan, QUAD_ROWS, TRIO};
 use super::sweep::Swept;
 use super::wave::{self, Wave};
-use crate::linalg::{at_least, at_most, fetch, fetch_near, with_lanes, Kernel, Lanes};
+use crate::linalg::{at_least, at_most, fetch, with_lanes, Kernel, Lanes};
 use crate::problem::{FrictionBounds, Jacobian, Problem, Row};
 use std::ops::Range;
 
@@ -28,6 +28,9 @@ use std::ops::Range;
 const AHEAD: usize = 2;
 /// Rows whose numbers share a cache line.
 const LINE: usize = 8;
+/// Rows from a visit to what is fetched meanwhile: beyond the rows that the next quads are made of, which takes the memory's
+/// time, and so near that the nearest cache keeps them.
+const LEAD: usize = 96;
 
 /// `[A_i,i-1, A_i,i-2]` of every row i of a list, where i - 1 is the row before it on the list; zero where there is none.
 pub(super) fn find_couplings_along(list: &[u32], jacobian: &Jacobian, couplings: &mut [[f64; AHEAD]]) {
@@ -79,7 +82,7 @@ impl RowSweep<'_> {
         swept.close()
     }
 
-    /// Visit a chunk, and meanwhile `fetch` another.
+    /// Visit a chunk, and meanwhile `fetch` what comes later.
     #[inline(always)]
     fn chunk<L: Lanes, const BACK: bool>(
         &mut self,
@@ -203,11 +206,13 @@ impl<const BACK: bool> Kernel for Once<'_, BACK> {
         let n = rows.x.len();
         let count = wave::chunks(n);
         let mut swept = Swept::default();
-        let mut fetch = Fetch::new(&rows, plan, 1);
+        let mut fetch = Fetch::new(&rows, plan);
         for k in 0..count {
             let chunk = |k: usize| if BACK { count - 1 - k } else { k };
-            if n > wave::NEAREST && k + 1 < count {
-                fetch.near.rows = wave::rows_of(chunk(k + 1), n);
+            if n > wave::NEAREST {
+                let next = (k + 1 < count).then(|| chunk(k + 1));
+                // Backwards the last rows come first: they all have to be there.
+                fetch.enter(chunk(k), next, if BACK { wave::CHUNK } else { LEAD });
             }
             rows.chunk::<L, BACK>(lanes, plan.part(chunk(k)), &mut swept, &mut fetch);
         }
@@ -229,20 +234,11 @@ impl Kernel for Pass<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
         let Pass { mut rows, plan, wave, swept } = self;
-        let n = rows.x.len();
-        let mut fetch = Fetch::new(&rows, plan, swept.len());
+        let mut fetch = Fetch::new(&rows, plan);
         swept.fill(Swept::default());
-        let mut passed = [0; wave::SWEEPS];
         let mut visits = wave.visits(swept.len()).peekable();
         while let Some((sweep, chunk)) = visits.next() {
-            passed[sweep] = chunk;
-            if sweep == 0 {
-                fetch.far.rows = wave::rows_of(chunk + 1, n);
-            }
-            fetch.near.rows = match visits.peek() {
-                Some(&(next, chunk)) if next > 0 && passed[next - 1] > chunk + wave::LATELY => wave::rows_of(chunk, n),
-                _ => 0..0,
-            };
+            fetch.enter(chunk, visits.peek().map(|&(_, next)| next), LEAD);
             rows.chunk::<L, false>(lanes, plan.part(chunk), &mut swept[sweep], &mut fetch);
         }
         for swept in swept {
@@ -257,68 +253,62 @@ struct Fetch<'a> {
     jacobian: &'a Jacobian,
     bounds: FrictionBounds<'a>,
     plan: &'a Plan,
-    /// Rows that nobody has visited lately, and those that come next.
-    far: Ahead,
-    near: Ahead,
-}
-
-/// Rows to be fetched, one for every `pace` visits.
-struct Ahead {
+    /// Rows to be fetched, one for every visit: first these, then those.
     rows: Range<usize>,
-    pace: usize,
+    then: Range<usize>,
     visits: usize,
 }
 
-impl Ahead {
-    fn new(pace: usize) -> Self {
-        Ahead { rows: 0..0, pace, visits: 0 }
-    }
-
-    /// So many visits take place: the next rows whose turn it is, as many as share a cache line.
-    #[inline(always)]
-    fn next(&mut self, visits: &mut usize) -> Option<Range<usize>> {
-        self.visits = if self.rows.is_empty() { 0 } else { self.visits + std::mem::take(visits) };
-        if self.visits < LINE * self.pace {
-            return None;
-        }
-        self.visits -= LINE * self.pace;
-        let at = self.rows.start..(self.rows.start + LINE).min(self.rows.end);
-        self.rows.start = at.end;
-        Some(at)
-    }
-}
-
 impl<'a> Fetch<'a> {
-    fn new(sweep: &RowSweep<'a>, plan: &'a Plan, pace: usize) -> Self {
+    fn new(sweep: &RowSweep<'a>, plan: &'a Plan) -> Self {
         let RowSweep { problem, jacobian, bounds, .. } = *sweep;
-        Fetch { problem, jacobian, bounds, plan, far: Ahead::new(pace), near: Ahead::new(1) }
+        Fetch { problem, jacobian, bounds, plan, rows: 0..0, then: 0..0, visits: 0 }
+    }
+
+    /// The visits of a chunk begin. Its first `lead` rows are there; the `next` one's come last.
+    fn enter(&mut self, chunk: usize, next: Option<usize>, lead: usize) {
+        let n = self.problem.len();
+        let (rows, next) = (wave::rows_of(chunk, n), next.map_or(0..0, |next| wave::rows_of(next, n)));
+        self.rows = (rows.start + lead).min(rows.end)..rows.end;
+        self.then = next.start..(next.start + lead).min(next.end);
+        self.visits = 0;
+        self.turn();
+        // What only visits one by one read.
+        for i in self.plan.part(chunk).rest.iter().map(|&i| i as usize) {
+            fetch(&self.problem.diagonal()[i]);
+            self.bounds.fetch_normal(i);
+        }
+    }
+
+    /// Go on with the next chunk's rows where the first ones end.
+    #[inline(always)]
+    fn turn(&mut self) {
+        if self.rows.is_empty() {
+            self.rows = std::mem::replace(&mut self.then, 0..0);
+        }
     }
 
     /// So many visits take place.
     #[inline(always)]
     fn after(&mut self, visits: usize, x: &[f64]) {
-        let (mut far, mut near) = (visits, visits);
-        while let Some(rows) = self.far.next(&mut far) {
-            self.fetch::<false>(rows, x);
-        }
-        while let Some(rows) = self.near.next(&mut near) {
-            self.fetch::<true>(rows, x);
+        self.visits += visits;
+        while self.visits >= LINE && !self.rows.is_empty() {
+            self.visits -= LINE;
+            let at = self.rows.start..(self.rows.start + LINE).min(self.rows.end);
+            self.rows.start = at.end;
+            self.turn();
+            self.fetch(at, x);
         }
     }
 
     /// What visits of these rows read.
     #[inline(always)]
-    fn fetch<const NEAR: bool>(&self, rows: Range<usize>, x: &[f64]) {
+    fn fetch(&self, rows: Range<usize>, x: &[f64]) {
         let i = rows.start;
         // A row is about two cache lines long.
         for row in &self.jacobian.rows()[rows] {
-            if NEAR {
-                fetch_near(&row.k[0]);
-                fetch_near(&row.k[LINE]);
-            } else {
-                fetch(&row.k[0]);
-                fetch(&row.k[LINE]);
-            }
+            fetch(&row.k[0]);
+            fetch(&row.k[LINE]);
         }
         let (order, notes) = self.plan.memory();
         fetch(&order[i]);

@@ -27,9 +27,6 @@ const NEAR: usize = 1 << 17;
 /// Up to this many rows are so near that fetching them ahead does not pay.
 pub(super) const NEAREST: usize = 1 << 14;
 
-/// Chunks that a sweep visited at most so long ago, a megabyte and a half, are near enough for the next one.
-pub(super) const LATELY: usize = 8;
-
 /// Sweeps that a problem of `n` rows is passed by together.
 pub(super) fn together(n: usize) -> usize {
     if n > NEAR {
