@@ -158,7 +158,8 @@ impl Engine {
         start: Option<&[f64]>,
         observer: Option<Observer<'_>>,
     ) -> Result<&Report> {
-        let budget = Budget::start(self.settings.time_limit);
+        let is_timed = !self.is_worker || self.settings.time_limit > 0.0;
+        let budget = if is_timed { Budget::start(self.settings.time_limit) } else { Budget::untimed() };
         let mut plan = Plan::new(problem, &self.settings, self.is_worker);
         self.check(problem, &plan, start)?;
         let judge = if problem.has_energy() { Measure::Energy } else { Measure::Natural };

@@ -27,6 +27,19 @@ pub(super) fn phi(p: f64, q: f64) -> f64 {
     }
 }
 
+/// The same of two numbers that are not negative, the smaller first, with the same bits and without a branch.
+#[inline(always)]
+pub(super) fn phi_of_ordered(least: f64, most: f64) -> f64 {
+    let ratio = least / most;
+    let root = (1.0 + ratio * ratio).sqrt();
+    let phi = 2.0 * (least / (1.0 + ratio + root));
+    if most == f64::INFINITY || least == 0.0 {
+        least
+    } else {
+        phi
+    }
+}
+
 /// One row's Fischer-Burmeister residual.
 #[inline]
 pub fn fischer_burmeister_row(x: f64, w: f64, lo: f64, hi: f64) -> f64 {

@@ -24,6 +24,7 @@ pub use natural::natural_row;
 pub use penalized::{penalized_row, DEFAULT_LAMBDA};
 
 use crate::error::{Error, Result, Status};
+use crate::linalg::{with_lanes, Kernel, Lanes};
 use crate::problem::{Cones, Part};
 
 /// A measure of error. Numbers are part of the ABI.
@@ -88,7 +89,7 @@ impl Measure {
         }
         // One loop per measure, so that the compiler sees a simple body.
         match self {
-            Measure::Energy | Measure::EnergyExactMass => at.sum(energy_row),
+            Measure::Energy | Measure::EnergyExactMass => with_lanes(Energy(at)),
             Measure::FischerBurmeister => at.sum(|_, x, w, lo, hi| fischer_burmeister_row(x, w, lo, hi)),
             Measure::Natural => at.sum(|_, x, w, lo, hi| natural_row(x, w, lo, hi)),
             Measure::Merit => at.sum(|_, x, w, lo, hi| merit_row(x, w, lo, hi)),
@@ -116,27 +117,52 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// One row's errors under all of them.
+    /// Errors of rows whose impulses are within their bounds; without a branch, so that they are found side by side.
     #[inline(always)]
-    fn of_row(a: f64, x: f64, w: f64, lo: f64, hi: f64) -> Totals {
-        let within = lo <= x && x <= hi && !w.is_nan();
-        if !within {
-            return Totals::beyond(a, x, w, lo, hi);
-        }
+    fn within(a: f64, x: f64, w: f64, lo: f64, hi: f64) -> Totals {
         // Only the side that w may not rest on counts: there p is the slack, q the speed.
         let (p, q) = (if w > 0.0 { x - lo } else { hi - x }, w.abs());
-        let psi = fischer_burmeister::phi(p, q);
+        let (least, most) = if p < q { (p, q) } else { (q, p) };
+        let psi = fischer_burmeister::phi_of_ordered(least, most);
+        let is_bound = p < f64::INFINITY;
+        let penalty = (1.0 - DEFAULT_LAMBDA) * p * q;
         Totals {
             energy: energy_row(a, x, w, lo, hi),
             fischer_burmeister: psi,
-            natural: if p < q { p } else { q },
+            natural: least,
             merit: 0.5 * psi * psi,
-            penalized: DEFAULT_LAMBDA * psi + penalized::penalty(p, q, DEFAULT_LAMBDA),
+            penalized: DEFAULT_LAMBDA * psi + if is_bound { penalty } else { 0.0 },
             duality_gap: if q == 0.0 { 0.0 } else { q * p },
         }
     }
 
-    /// The same of a row with an impulse beyond its bounds.
+    /// Errors of any row.
+    #[inline]
+    fn of_row(a: f64, x: f64, w: f64, lo: f64, hi: f64) -> Totals {
+        if lo <= x && x <= hi && !w.is_nan() {
+            Totals::within(a, x, w, lo, hi)
+        } else {
+            Totals::beyond(a, x, w, lo, hi)
+        }
+    }
+
+    #[inline(always)]
+    fn as_array(&self) -> [f64; 6] {
+        [self.energy, self.fischer_burmeister, self.natural, self.merit, self.penalized, self.duality_gap]
+    }
+
+    /// Add one row's.
+    #[inline(always)]
+    fn add(&mut self, row: &[f64; 6]) {
+        self.energy += row[0];
+        self.fischer_burmeister += row[1];
+        self.natural += row[2];
+        self.merit += row[3];
+        self.penalized += row[4];
+        self.duality_gap += row[5];
+    }
+
+    /// Errors of a row with an impulse beyond its bounds.
     #[cold]
     fn beyond(a: f64, x: f64, w: f64, lo: f64, hi: f64) -> Totals {
         Totals {
@@ -168,7 +194,7 @@ pub struct Point<'a> {
 }
 
 impl Point<'_> {
-    #[inline]
+    #[inline(always)]
     fn sum(&self, row: impl Fn(f64, f64, f64, f64, f64) -> f64) -> f64 {
         // Rows are independent and may be computed side by side; the sum keeps their order.
         const LANES: usize = 8;
@@ -208,20 +234,7 @@ impl Point<'_> {
                 duality_gap: Measure::DualityGap.total(self),
             };
         }
-        let mut totals = Totals::default();
-        let n = self.x.len();
-        let (diagonal, w, lo, hi) = (&self.diagonal[..n], &self.w[..n], &self.lo[..n], &self.hi[..n]);
-        for (i, out) in rows[..n].iter_mut().enumerate() {
-            let row = Totals::of_row(diagonal[i], self.x[i], w[i], lo[i], hi[i]);
-            *out = if judge == Measure::Energy { row.energy } else { row.natural };
-            totals.energy += row.energy;
-            totals.fischer_burmeister += row.fischer_burmeister;
-            totals.natural += row.natural;
-            totals.merit += row.merit;
-            totals.penalized += row.penalized;
-            totals.duality_gap += row.duality_gap;
-        }
-        totals
+        with_lanes(All { at: self, judge, rows })
     }
 
     /// Is every impulse within its bounds?
@@ -259,6 +272,72 @@ impl Point<'_> {
         for (i, e) in out.iter_mut().enumerate() {
             *e = self.row(measure, i);
         }
+    }
+}
+
+/// The energy error, for whatever vectors there are: no product is added without being rounded, so that bits are the same.
+struct Energy<'a>(&'a Point<'a>);
+
+impl Kernel for Energy<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, _: L) -> f64 {
+        self.0.sum(energy_row)
+    }
+}
+
+/// Likewise all totals.
+struct All<'a> {
+    at: &'a Point<'a>,
+    judge: Measure,
+    rows: &'a mut [f64],
+}
+
+impl Kernel for All<'_> {
+    type Output = Totals;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, _: L) -> Totals {
+        const LANES: usize = 4;
+        let All { at: Point { diagonal, x, w, lo, hi, .. }, judge, rows } = self;
+        let n = x.len();
+        let (a, x, w, lo, hi, rows) = (&diagonal[..n], &x[..n], &w[..n], &lo[..n], &hi[..n], &mut rows[..n]);
+        let mut totals = Totals::default();
+        let whole = n - n % LANES;
+        for from in (0..whole).step_by(LANES) {
+            let lane = from..from + LANES;
+            let (a, x, w) = (&a[lane.clone()], &x[lane.clone()], &w[lane.clone()]);
+            let (lo, hi, rows) = (&lo[lane.clone()], &hi[lane.clone()], &mut rows[lane]);
+            // One array for each measure: the compiler finds them side by side, and the sums keep the rows' order.
+            let mut found = [[0.0; LANES]; 6];
+            let mut is_within = true;
+            for k in 0..LANES {
+                is_within &= (lo[k] <= x[k]) & (x[k] <= hi[k]) & !w[k].is_nan();
+                let row = Totals::within(a[k], x[k], w[k], lo[k], hi[k]).as_array();
+                for m in 0..6 {
+                    found[m][k] = row[m];
+                }
+            }
+            if !is_within {
+                for k in 0..LANES {
+                    let row = Totals::of_row(a[k], x[k], w[k], lo[k], hi[k]).as_array();
+                    for m in 0..6 {
+                        found[m][k] = row[m];
+                    }
+                }
+            }
+            rows.copy_from_slice(&found[if judge == Measure::Energy { 0 } else { 2 }]);
+            for k in 0..LANES {
+                totals.add(&[found[0][k], found[1][k], found[2][k], found[3][k], found[4][k], found[5][k]]);
+            }
+        }
+        for i in whole..n {
+            let row = Totals::of_row(a[i], x[i], w[i], lo[i], hi[i]);
+            rows[i] = if judge == Measure::Energy { row.energy } else { row.natural };
+            totals.add(&row.as_array());
+        }
+        totals
     }
 }
 

@@ -30,13 +30,6 @@ pub fn finite(name: &str, values: &[f64]) -> Result<()> {
 /// The same without a name, several at once: only zero times a finite number is zero.
 pub fn are_finite(values: &[f64]) -> bool {
     let mut zero = [0.0; 8];
-    add_zeros(values, &mut zero);
-    zero.iter().sum::<f64>() == 0.0
-}
-
-/// The same for parts of a whole: add them all, then ask whether the sum is zero.
-#[inline]
-pub fn add_zeros(values: &[f64], zero: &mut [f64; 8]) {
     let (chunks, rest) = values.as_chunks::<8>();
     for chunk in chunks {
         for k in 0..8 {
@@ -46,6 +39,7 @@ pub fn add_zeros(values: &[f64], zero: &mut [f64; 8]) {
     for (zero, v) in zero.iter_mut().zip(rest) {
         *zero += 0.0 * v;
     }
+    zero.iter().sum::<f64>() == 0.0
 }
 
 /// `a * b`, or the sentence that it overflows.

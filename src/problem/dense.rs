@@ -1,7 +1,8 @@
 //! A as a square array, stored by rows.
 
-use super::check::{add_zeros, alike, product};
+use super::check::{alike, product};
 use crate::error::{reserve, Error, Result, Status};
+use crate::linalg::{with_lanes, Kernel, Lanes};
 
 /// Which entries of a dense matrix the caller filled. Numbers are part of the ABI.
 #[repr(C)]
@@ -40,11 +41,7 @@ pub(super) fn check(n: usize, a: &[f64], row_stride: usize, triangle: Triangle) 
     }
     let row = |i: usize| &a[i * row_stride..][..if triangle == Triangle::Lower { i + 1 } else { n }];
     // One question for all rows; who fails it is looked for afterwards.
-    let mut zero = [0.0; 8];
-    for i in 0..n {
-        add_zeros(row(i), &mut zero);
-    }
-    if zero.iter().sum::<f64>() == 0.0 {
+    if with_lanes(AreFinite { n, a, row_stride, triangle }) {
         return Ok(());
     }
     for i in 0..n {
@@ -56,6 +53,74 @@ pub(super) fn check(n: usize, a: &[f64], row_stride: usize, triangle: Triangle) 
         }
     }
     Ok(())
+}
+
+/// Are all entries that count finite? Only zero times a finite number is zero.
+struct AreFinite<'a> {
+    n: usize,
+    a: &'a [f64],
+    row_stride: usize,
+    triangle: Triangle,
+}
+
+impl Kernel for AreFinite<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) -> bool {
+        let AreFinite { n, a, row_stride, triangle } = self;
+        let (mut sum, mut rest) = (lanes.all(0.0), 0.0);
+        for i in 0..n {
+            let (fours, tail) = a[i * row_stride..][..if triangle == Triangle::Lower { i + 1 } else { n }].as_chunks();
+            for four in fours {
+                sum = lanes.add(sum, lanes.mul(lanes.load(four), lanes.all(0.0)));
+            }
+            for v in tail {
+                rest += 0.0 * v;
+            }
+        }
+        lanes.store(sum) == [0.0; 4] && rest == 0.0
+    }
+}
+
+/// `w = A x`, four rows at a time.
+struct Multiply<'a> {
+    a: &'a Dense,
+    x: &'a [f64],
+    w: &'a mut [f64],
+}
+
+impl Kernel for Multiply<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) {
+        let Multiply { a, x, w } = self;
+        let n = a.n;
+        let (x4, tail) = x[..n].as_chunks::<4>();
+        let (fours, rest) = w[..n].as_chunks_mut::<4>();
+        for (four, rows) in fours.iter_mut().zip(a.a.chunks_exact(4 * n)) {
+            let mut sums = [lanes.all(0.0); 4];
+            for (c, x) in x4.iter().enumerate() {
+                let x = lanes.load(x);
+                for r in 0..4 {
+                    if let Some(entries) = rows[r * n + 4 * c..].first_chunk() {
+                        sums[r] = lanes.add(sums[r], lanes.mul(lanes.load(entries), x));
+                    }
+                }
+            }
+            *four = lanes.store(lanes.sums(sums));
+            for (j, x) in (n - tail.len()..n).zip(tail) {
+                for r in 0..4 {
+                    four[r] += rows[r * n + j] * x;
+                }
+            }
+        }
+        let done = n - rest.len();
+        for (i, w) in (done..n).zip(rest) {
+            *w = dot(a.row(i), x);
+        }
+    }
 }
 
 /// How many entries off the diagonal are not zero.
@@ -134,9 +199,7 @@ impl Dense {
 
     /// `w = A x`.
     pub(super) fn multiply(&self, x: &[f64], w: &mut [f64]) {
-        for (i, w) in w.iter_mut().enumerate() {
-            *w = self.row_dot(i, x);
-        }
+        with_lanes(Multiply { a: self, x, w });
     }
 
     /// Compared in square blocks, so that both triangles are read along cache lines.

@@ -3,7 +3,7 @@
 //! Neighbouring rows on the same two bodies, those of a joint or a contact, form a group. Of each group K is stored four
 //! rows at a time by columns, so that a row's products with four others that share a body are one vector.
 
-use super::jacobian::{Jacobian, Row};
+use super::jacobian::{Jacobian, Row, ROW_LEN};
 use crate::error::{refill, reserve, Result};
 use crate::linalg::Tableau;
 use pulp::{Arch, Simd, WithSimd};
@@ -35,6 +35,8 @@ struct Group {
     body: [u32; 2],
     /// Where its K begins.
     quad: usize,
+    /// Behind the last column that its rows have something in.
+    end: usize,
 }
 
 impl Gram {
@@ -46,7 +48,7 @@ impl Gram {
         reserve(&mut self.next, rows.saturating_mul(2))
     }
 
-    /// Add `K Kᵀ` of the rows in `order` to a tableau of as many.
+    /// Add `K Kᵀ` of the rows in `order` to a tableau of as many, which is all zeros.
     pub fn add_to(&mut self, tableau: &mut Tableau, jacobian: &Jacobian, order: &[u32]) -> Result<()> {
         let (rows, world) = (jacobian.rows(), jacobian.bodies());
         self.reserve(order.len(), world)?;
@@ -60,7 +62,7 @@ impl Gram {
                     (group.len - 1) % FOUR
                 }
                 _ => {
-                    self.groups.push(Group { first: p, len: 1, body: *body, quad: self.quads.len() });
+                    self.groups.push(Group { first: p, len: 1, body: *body, quad: self.quads.len(), end: 0 });
                     0
                 }
             };
@@ -78,12 +80,15 @@ impl Gram {
         let Gram { groups, quads, head, next, arch } = self;
         let (out, stride) = tableau.rows_mut();
         arch.dispatch(Add { groups, quads, head, next, rows, order, out, stride });
+        for group in groups {
+            tableau.end_rows(group.first..group.first + group.len, group.end);
+        }
         Ok(())
     }
 }
 
 struct Add<'a> {
-    groups: &'a [Group],
+    groups: &'a mut [Group],
     quads: &'a [Quad],
     head: &'a mut [u32],
     next: &'a mut [u32],
@@ -99,33 +104,30 @@ impl WithSimd for Add<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Add { groups, quads, head, next, rows, order, out, stride } = self;
-        for (g, mine) in groups.iter().enumerate() {
+        for g in 0..groups.len() {
+            let mine = groups[g];
+            groups[g].end = mine.first + mine.len;
             let quads = &quads[mine.quad..][..mine.len.div_ceil(FOUR)];
             for half in 0..2 {
                 let mut at = head.get(mine.body[half] as usize).copied().unwrap_or(NONE);
                 while at != NONE {
-                    let (other, theirs) = (&groups[at as usize / 2], at as usize % 2);
-                    let out = out[other.first * stride..].chunks_exact_mut(stride);
-                    for (out, &i) in out.zip(&order[other.first..][..other.len]) {
-                        let (k, _) = rows[i as usize].k.as_chunks::<6>();
-                        let k = k[theirs].map(|k| simd.splat_f64s(k));
-                        let (out, _) = out[mine.first..].as_chunks_mut::<FOUR>();
-                        for (out, quad) in out.iter_mut().zip(quads) {
-                            add_products(simd, out, &k, &quad[half]);
-                        }
+                    let (other, theirs) = (&mut groups[at as usize / 2], at as usize % 2);
+                    other.end = mine.first + mine.len;
+                    for (q, quad) in quads.iter().enumerate() {
+                        let out = &mut out[other.first * stride + mine.first + FOUR * q..];
+                        let k = order[other.first..][..other.len].iter().map(|&i| &halves(&rows[i as usize])[theirs]);
+                        add_products(simd, &quad[half], k, out, stride);
                     }
                     at = next[at as usize];
                 }
             }
-            // Among themselves they share both bodies.
-            let out = out[mine.first * stride..].chunks_exact_mut(stride);
-            for (r, (out, &i)) in out.zip(&order[mine.first..][..mine.len]).enumerate() {
-                let k = rows[i as usize].k.map(|k| simd.splat_f64s(k));
-                let before = r / FOUR;
-                let (out, _) = out[mine.first + FOUR * before..].as_chunks_mut::<FOUR>();
-                for (out, quad) in out.iter_mut().zip(&quads[before..]) {
-                    add_products(simd, out, &k, quad.as_flattened());
-                }
+            // Among themselves they share both bodies; what lies left of the diagonal nobody reads.
+            for (q, quad) in quads.iter().enumerate() {
+                let out = &mut out[mine.first * stride + mine.first + FOUR * q..];
+                let count = mine.len.min(FOUR * (q + 1));
+                let Some(columns) = quad.as_flattened().first_chunk::<ROW_LEN>() else { continue };
+                let k = order[mine.first..][..count].iter().map(|&i| &rows[i as usize].k);
+                add_products(simd, columns, k, out, stride);
             }
             for (half, &body) in mine.body.iter().enumerate() {
                 if let Some(head) = head.get_mut(body as usize) {
@@ -137,24 +139,48 @@ impl WithSimd for Add<'_> {
     }
 }
 
-/// `out += Σ_c k_c columns_c`.
+/// A row's two halves.
 #[inline(always)]
-fn add_products<S: Simd>(simd: S, out: &mut [f64; FOUR], k: &[S::f64s], columns: &[[f64; FOUR]]) {
-    let (vectors, rest) = S::as_mut_simd_f64s(out);
-    let whole = FOUR - rest.len();
-    for (j, vector) in vectors.iter_mut().enumerate() {
-        let mut sum = *vector;
-        for (&k, column) in k.iter().zip(columns) {
-            let (column, _) = S::as_simd_f64s(column);
-            sum = simd.mul_add_e_f64s(k, column[j], sum);
+fn halves(row: &Row) -> &[[f64; 6]] {
+    row.k.as_chunks().0
+}
+
+/// `out += Σ_c k_c columns_c`, row by row: four numbers of each.
+#[inline(always)]
+fn add_products<'a, S: Simd, const N: usize>(
+    simd: S,
+    columns: &[[f64; FOUR]; N],
+    rows: impl Iterator<Item = &'a [f64; N]> + Clone,
+    out: &mut [f64],
+    stride: usize,
+) {
+    let lanes = S::F64_LANES;
+    // Where a vector is longer than four: one by one.
+    if lanes > FOUR {
+        for (r, k) in rows.enumerate() {
+            for at in 0..FOUR {
+                out[r * stride + at] += (0..N).map(|c| k[c] * columns[c][at]).sum::<f64>();
+            }
         }
-        *vector = sum;
+        return;
     }
-    // Where a vector is longer than that.
-    for (&k, column) in k.iter().zip(columns) {
-        let k = simd.reduce_max_f64s(k);
-        for (entry, &column) in rest.iter_mut().zip(&column[whole..]) {
-            *entry += k * column;
+    for v in 0..FOUR / lanes {
+        // The columns stay where they are while rows come and go.
+        let mut column = [simd.splat_f64s(0.0); N];
+        for c in 0..N {
+            column[c] = S::as_simd_f64s(&columns[c]).0[v];
+        }
+        for (r, k) in rows.clone().enumerate() {
+            let Some(out) = out[r * stride..].first_chunk_mut::<FOUR>() else { return };
+            let out = &mut S::as_mut_simd_f64s(out).0[v];
+            // Two sums, so that neither waits for all of the other.
+            let (mut even, mut odd) = (*out, simd.mul_f64s(simd.splat_f64s(k[1]), column[1]));
+            even = simd.mul_add_e_f64s(simd.splat_f64s(k[0]), column[0], even);
+            for c in (2..N).step_by(2) {
+                even = simd.mul_add_e_f64s(simd.splat_f64s(k[c]), column[c], even);
+                odd = simd.mul_add_e_f64s(simd.splat_f64s(k[c + 1]), column[c + 1], odd);
+            }
+            *out = simd.add_f64s(even, odd);
         }
     }
 }

@@ -269,7 +269,8 @@ impl Jacobian {
         Ok(())
     }
 
-    /// Become these rows of another, on the bodies they act on.
+    /// Become these rows of another, on the bodies they act on. They are to be solved: rows and masses as they were given
+    /// stay where they are.
     pub(super) fn select(&mut self, whole: &Jacobian, rows: &[u32], places: &mut Places) -> Result<()> {
         let world = whole.bodies();
         places.bodies.clear();
@@ -292,13 +293,11 @@ impl Jacobian {
             let Row { k, body } = whole.rows[i as usize];
             let body = body.map(|b| if (b as usize) < world { places.body[b as usize] } else { bodies as u32 });
             self.rows.push(Row { k, body });
-            self.raw.push(whole.raw[i as usize]);
             self.compliance.push(whole.compliance[i as usize]);
         }
         for &body in &places.bodies {
             places.body[body as usize] = NONE;
             self.root.push(whole.root[body as usize]);
-            self.inverse_mass.extend_from_slice(&whole.inverse_mass[BODY_LEN * body as usize..][..BODY_LEN]);
         }
         Ok(())
     }

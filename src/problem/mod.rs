@@ -394,7 +394,8 @@ impl Problem {
 
     /// Has every row a positive diagonal, so that its error has an energy?
     pub fn has_energy(&self) -> bool {
-        self.diagonal.iter().all(|&a| a > 0.0)
+        // Without a branch for each.
+        self.diagonal.iter().fold(true, |all, &a| all & (a > 0.0))
     }
 
     /// The vector b.

@@ -1,6 +1,6 @@
 //! Primal active set method on a dense tableau, for small problems.
 //!
-//! References: Lawson & Hanson 1974 (least squares with bounds); Goodnight 1979 (the tableau, `linalg/tableau.rs`).
+//! References: Lawson & Hanson 1974 (least squares with bounds); Goodnight 1979 (the tableau, `linalg/tableau`).
 //!
 //! Joints, rows without bounds, are eliminated once. On the rest a few projected Gauss-Seidel sweeps guess which rows
 //! are free. Then, in turn: go towards the minimum over the free rows, drop the row whose bound is met first, until
@@ -181,15 +181,22 @@ impl ActiveSet {
         match problem.operator() {
             Operator::Dense(a) => {
                 self.tableau.shape(n)?;
+                let in_order = self.joints == 0 || self.joints == n;
                 for p in 0..n {
-                    let (row, out) = (a.row(self.order[p] as usize), self.tableau.row_mut(p));
-                    if self.joints == 0 || self.joints == n {
-                        // In their own order.
+                    let row = a.row(self.order[p] as usize);
+                    let out = self.tableau.row_mut(p);
+                    if in_order {
                         out.copy_from_slice(&row[p..]);
                     } else {
                         for (t, &j) in out.iter_mut().zip(&self.order[p..]) {
                             *t = row[j as usize];
                         }
+                    }
+                    if p < self.joints && in_order {
+                        // Where a joint's chain ends. What was just written would keep waiting whoever reads it.
+                        let is_zero = |chunk: &&[f64]| chunk.iter().fold(0, |bits, v| bits | v.to_bits()) << 1 == 0;
+                        let zeros: usize = row[p..].rchunks(8).take_while(is_zero).map(<[f64]>::len).sum();
+                        self.tableau.end_rows(p..p + 1, n - zeros);
                     }
                 }
             }
@@ -200,12 +207,15 @@ impl ActiveSet {
                 }
                 for p in 0..n {
                     let out = self.tableau.row_mut(p);
+                    let mut end = p + 1;
                     for (j, value) in a.row(self.order[p] as usize) {
                         let place = self.place[j] as usize;
                         if place >= p {
                             out[place - p] = value;
+                            end = end.max(place + 1);
                         }
                     }
+                    self.tableau.end_rows(p..p + 1, end);
                 }
             }
             Operator::Jacobian(a) => {

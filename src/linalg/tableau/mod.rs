@@ -10,8 +10,11 @@
 //! and another pivot costs half a square. Rows that are never to leave F are better eliminated for good, which costs a
 //! third of that: the first rows of the tableau then hold `D Lᵀ` of A = L D Lᵀ, and pivots go on in the rest.
 
-use super::lanes::{at_least, at_most};
+mod eliminate;
+
 use crate::error::{refill, reserve, Result};
+use crate::linalg::{at_least, at_most};
+use eliminate::Eliminate;
 use pulp::{Arch, Simd, WithSimd};
 use std::ops::Range;
 
@@ -36,6 +39,8 @@ pub struct Tableau {
     /// all is zero.
     inverse: Vec<f64>,
     end: Vec<u32>,
+    /// Behind the last column that each row had something in at the start, if it was told.
+    told: Vec<u32>,
     /// The pivot's column, and during sweeps the velocities.
     column: Vec<f64>,
     /// The right-hand side during elimination, padded as the rows are.
@@ -55,6 +60,7 @@ impl Default for Tableau {
             is_whole: false,
             inverse: Vec::new(),
             end: Vec::new(),
+            told: Vec::new(),
             column: Vec::new(),
             right: Vec::new(),
             arch: Arch::new(),
@@ -80,14 +86,20 @@ impl Tableau {
         reserve(&mut self.t, Self::room(n))?;
         reserve(&mut self.inverse, n)?;
         reserve(&mut self.end, n)?;
+        reserve(&mut self.told, n)?;
         reserve(&mut self.right, Self::stride(n))?;
         reserve(&mut self.column, Self::stride(n))
     }
 
     /// A matrix of zeros; its upper triangle is to be filled through [`Self::row_mut`] or [`Self::rows_mut`].
     pub fn clear(&mut self, n: usize) -> Result<()> {
-        self.t.clear();
-        self.shape(n)
+        self.shape(n)?;
+        let width = self.stride / STRIP;
+        let (t, _) = self.t[self.origin..].as_chunks_mut::<STRIP>();
+        for (i, row) in t.chunks_exact_mut(width).take(n).enumerate() {
+            row[i / STRIP..].iter_mut().for_each(|strip| *strip = [0.0; STRIP]);
+        }
+        Ok(())
     }
 
     /// A matrix of any numbers; its whole upper triangle is to be filled.
@@ -99,6 +111,7 @@ impl Tableau {
             refill(&mut self.t, Self::room(n), 0.0)?;
         }
         self.origin = self.t.as_ptr().align_offset(STRIP * size_of::<f64>()).min(STRIP);
+        refill(&mut self.told, n, n as u32)?;
         refill(&mut self.inverse, n, 0.0)?;
         refill(&mut self.right, self.stride, 0.0)?;
         refill(&mut self.column, self.stride, 0.0)
@@ -121,6 +134,11 @@ impl Tableau {
     pub fn rows_mut(&mut self) -> (&mut [f64], usize) {
         self.is_whole = false;
         (&mut self.t[self.origin..], self.stride)
+    }
+
+    /// These rows have nothing but zeros from that column on.
+    pub fn end_rows(&mut self, rows: Range<usize>, column: usize) {
+        self.told[rows].fill(column as u32);
     }
 
     /// Entry (i, i).
@@ -237,109 +255,6 @@ impl Tableau {
                     t[(STRIP * s + j) * width + s][i] = t[(STRIP * s + i) * width + s][j];
                 }
             }
-        }
-    }
-}
-
-struct Eliminate<'a> {
-    tableau: &'a mut Tableau,
-    least: &'a [f64],
-    q: &'a mut [f64],
-}
-
-impl WithSimd for Eliminate<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Eliminate { tableau: Tableau { t, origin, stride, n, first, is_whole, inverse, end, right, .. }, least, q } =
-            self;
-        let (n, width, strips, joints) = (*n, *stride / STRIP, n.div_ceil(STRIP), least.len());
-        let ((t, _), (right, _)) = (t[*origin..].as_chunks_mut::<STRIP>(), right.as_chunks_mut::<STRIP>());
-        for (i, end) in end.iter_mut().enumerate() {
-            let row = &t[i * width..][..strips];
-            let mut last = strips;
-            while last > i / STRIP + 1 && is_zero(&row[last - 1]) {
-                last -= 1;
-            }
-            *end = last as u32;
-        }
-        for own in 0..joints.div_ceil(STRIP) {
-            let rows = STRIP * own..joints.min(STRIP * own + STRIP);
-            let stop = end[rows.clone()].iter().fold(0, |stop, &end| stop.max(end)) as usize;
-            end[rows.clone()].fill(stop as u32);
-            let mut push = [0.0; STRIP];
-            for k in rows.clone() {
-                let (above, below) = t.split_at_mut((k + 1) * width);
-                let row = &mut above[k * width + own..][..stop - own];
-                let at = k % STRIP;
-                // Written only if it is raised: a strip that was written in part would keep those waiting that read it whole.
-                if row[0][at] < least[k] {
-                    row[0][at] = least[k];
-                }
-                let inverted = 1.0 / row[0][at];
-                inverse[k] = inverted;
-                q[k] = right[own][at];
-                push[at] = q[k] * inverted;
-                subtract(simd, &mut right[own..=own], push[at], &row[..1]);
-                let row = &*row;
-                for j in at + 1..STRIP.min(n - STRIP * own) {
-                    // Joints of a chain are strangers to most others.
-                    if row[0][j] != 0.0 {
-                        let other = &mut below[(j - at - 1) * width + own..][..row.len()];
-                        subtract(simd, other, row[0][j] * inverted, row);
-                    }
-                }
-            }
-            let (above, below) = t.split_at_mut(STRIP * (own + 1).min(strips) * width);
-            let block = &above[STRIP * own * width..];
-            subtract_rows(simd, &mut right[own + 1..stop.max(own + 1)], &push, block, width, own + 1);
-            for s in own + 1..stop {
-                let mut factors = [[0.0; STRIP]; STRIP];
-                for k in rows.clone() {
-                    factors[k % STRIP] = block[(k % STRIP) * width + s].map(|v| v * inverse[k]);
-                }
-                for i in STRIP * s..n.min(STRIP * s + STRIP) {
-                    let mut mine = [0.0; STRIP];
-                    for k in 0..STRIP {
-                        mine[k] = factors[k][i % STRIP];
-                    }
-                    if !is_zero(&mine) {
-                        let row = &mut below[(i - STRIP * (own + 1)) * width..][s..stop];
-                        subtract_rows(simd, row, &mine, block, width, s);
-                        if let Some(end) = end.get_mut(i) {
-                            *end = (*end).max(stop as u32);
-                        }
-                    }
-                }
-            }
-        }
-        q[joints..].copy_from_slice(&right.as_flattened()[joints..n]);
-        *first = joints;
-        *is_whole = false;
-    }
-}
-
-/// `row -= Σ_k factors_k block_k`, with the rows of the block from that strip on.
-#[inline(always)]
-fn subtract_rows<S: Simd>(
-    simd: S,
-    row: &mut [[f64; STRIP]],
-    factors: &[f64; STRIP],
-    block: &[[f64; STRIP]],
-    width: usize,
-    from: usize,
-) {
-    let factors = factors.map(|v| simd.splat_f64s(-v));
-    for (s, strip) in (from..).zip(row) {
-        let (strip, _) = S::as_mut_simd_f64s(strip);
-        for (j, strip) in strip.iter_mut().enumerate() {
-            let mut sum = *strip;
-            for k in 0..STRIP {
-                let (other, _) = S::as_simd_f64s(&block[k * width + s]);
-                sum = simd.mul_add_e_f64s(factors[k], other[j], sum);
-            }
-            *strip = sum;
         }
     }
 }
@@ -533,11 +448,4 @@ fn add_to_kept<S: Simd>(simd: S, row: &mut [[f64; STRIP]], keep: &[[f64; STRIP]]
             *strip = simd.mul_add_e_f64s(factor, *other, simd.mul_f64s(*keep, *strip));
         }
     }
-}
-
-/// Are these all zero?
-#[inline(always)]
-fn is_zero(strip: &[f64; STRIP]) -> bool {
-    // Without their signs, and without a branch for each.
-    strip.iter().fold(0, |bits, v| bits | v.to_bits()) << 1 == 0
 }
