@@ -17,6 +17,10 @@ const FIRST_SHARE: f64 = 0.25;
 /// When so much of a limited time has gone, pivots that have found nothing better make way.
 const VAIN_SHARE: f64 = 0.5;
 
+/// Pivots that settle leave at most this share of the changes of the step before, or change few rows, this share of them all.
+const FEWER: f64 = 0.5;
+const FEW: f64 = 1.0 / 32.0;
+
 /// A start is nearly good enough when its error is at most so many times what it should be.
 const WITHIN_REACH: f64 = 30.0;
 
@@ -154,6 +158,7 @@ impl Work {
         let together = solver.together(problem);
         let begin = if together > 1 { run.budget.seconds() } else { 0.0 };
         let mut begun = false;
+        let mut changes = usize::MAX;
         loop {
             if run.budget.spent() {
                 return Ok(Outcome::TimeLimit);
@@ -204,6 +209,9 @@ impl Work {
                 Progress::Continue if measured && self.has_had_its_time(stage, before, run, settings) => {
                     return Ok(Outcome::IterationLimit);
                 }
+                Progress::Continue if stage.reason == Reason::Pivots && self.goes_astray(&mut changes, problem) => {
+                    return Ok(Outcome::IterationLimit);
+                }
                 Progress::Continue if stage.reason == Reason::GoodStart => {
                     // At the pace of the last sweep, will those that are left do?
                     let pace = self.monitor.energy() / error;
@@ -215,6 +223,14 @@ impl Work {
                 Progress::Continue => {}
             }
         }
+    }
+
+    /// Do pivots change so many rows again that they will not settle soon? `changes` is how many the step before changed. While
+    /// friction bounds move, so do the rows.
+    fn goes_astray(&self, changes: &mut usize, problem: &Problem) -> bool {
+        let before = std::mem::replace(changes, self.state.set_changes) as f64;
+        let now = self.state.set_changes as f64;
+        !problem.has_live_bounds() && now > FEWER * before && now > FEW * problem.len() as f64
     }
 
     /// Should a stage that began after iteration `before` leave the rest of a limited time to others? Sweeps that only
