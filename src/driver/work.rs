@@ -17,12 +17,24 @@ const FIRST_SHARE: f64 = 0.25;
 /// When so much of a limited time has gone, pivots that have found nothing better make way.
 const VAIN_SHARE: f64 = 0.5;
 
-/// Pivots that settle leave at most this share of the changes of the step before, or change few rows, this share of them all.
+/// Pivots that settle change at most this share of the rows of the step before, or few of them all.
 const FEWER: f64 = 0.5;
 const FEW: f64 = 1.0 / 32.0;
 
+/// Where friction bounds move, pivots that settle halve the error within so many steps.
+const PATIENCE: usize = 8;
+
 /// A start is nearly good enough when its error is at most so many times what it should be.
 const WITHIN_REACH: f64 = 30.0;
+
+/// How pivots get on.
+struct Pivots {
+    /// Rows that the step before changed.
+    changes: usize,
+    /// The least error when it was last halved, and steps since.
+    error: f64,
+    steps: usize,
+}
 
 /// What the stages of one solve share.
 pub(super) struct Run<'a> {
@@ -158,7 +170,7 @@ impl Work {
         let together = solver.together(problem);
         let begin = if together > 1 { run.budget.seconds() } else { 0.0 };
         let mut begun = false;
-        let mut changes = usize::MAX;
+        let mut pivots = Pivots { changes: usize::MAX, error, steps: 0 };
         loop {
             if run.budget.spent() {
                 return Ok(Outcome::TimeLimit);
@@ -209,7 +221,7 @@ impl Work {
                 Progress::Continue if measured && self.has_had_its_time(stage, before, run, settings) => {
                     return Ok(Outcome::IterationLimit);
                 }
-                Progress::Continue if stage.reason == Reason::Pivots && self.goes_astray(&mut changes, problem) => {
+                Progress::Continue if stage.reason == Reason::Pivots && self.goes_astray(&mut pivots, problem) => {
                     return Ok(Outcome::IterationLimit);
                 }
                 Progress::Continue if stage.reason == Reason::GoodStart => {
@@ -225,12 +237,20 @@ impl Work {
         }
     }
 
-    /// Do pivots change so many rows again that they will not settle soon? `changes` is how many the step before changed. While
-    /// friction bounds move, so do the rows.
-    fn goes_astray(&self, changes: &mut usize, problem: &Problem) -> bool {
-        let before = std::mem::replace(changes, self.state.set_changes) as f64;
+    /// Will pivots not settle soon? They change as many rows again; or, while friction bounds move and rows with them, their
+    /// error stays where it is.
+    fn goes_astray(&self, pivots: &mut Pivots, problem: &Problem) -> bool {
+        if problem.has_live_bounds() {
+            pivots.steps += 1;
+            let least = self.monitor.least_energy();
+            if least <= FEWER * pivots.error {
+                (pivots.error, pivots.steps) = (least, 0);
+            }
+            return pivots.steps >= PATIENCE;
+        }
+        let before = std::mem::replace(&mut pivots.changes, self.state.set_changes) as f64;
         let now = self.state.set_changes as f64;
-        !problem.has_live_bounds() && now > FEWER * before && now > FEW * problem.len() as f64
+        now > FEWER * before && now > FEW * problem.len() as f64
     }
 
     /// Should a stage that began after iteration `before` leave the rest of a limited time to others? Sweeps that only
