@@ -277,11 +277,13 @@ impl ActiveSet {
         let sweeps = if n - self.joints <= FEW { 1 } else { SWEEPS };
         self.tableau.sweep(sweeps, &self.least, &self.most, &mut self.y, &mut self.value);
         for p in self.joints..n {
-            let between = self.y[p] > self.least[p] && self.y[p] < self.most[p];
-            // A row that the free ones imply may rest where it is.
-            let implied = self.tableau.diagonal(p) * self.scale[p] * self.scale[p] < IMPLIED;
-            if between && !implied {
-                self.enter(p);
+            if self.y[p] > self.least[p] && self.y[p] < self.most[p] {
+                let pivot = self.tableau.look(p);
+                // A row that the free ones imply may rest where it is.
+                let implied = pivot * self.scale[p] * self.scale[p] < IMPLIED;
+                if !implied {
+                    self.enter(p, pivot);
+                }
             }
         }
     }
@@ -289,6 +291,7 @@ impl ActiveSet {
     /// Begin at y = 0, or the bound where it has moved, with the rows free that were so.
     fn evaluate(&mut self) -> Result<()> {
         let n = self.order.len();
+        self.tableau.settle();
         self.tableau.forward(&mut self.q);
         refill(&mut self.scratch, n, 0.0)?;
         for p in self.joints..n {
@@ -304,24 +307,25 @@ impl ActiveSet {
         Ok(())
     }
 
-    /// A row leaves its bound, or any other place, for the minimum over the free rows.
-    fn enter(&mut self, p: usize) {
-        self.tableau.raise(p, self.least_pivot[p]);
-        let step = -self.value[p] / self.tableau.diagonal(p);
-        self.pivot(p, step, true);
+    /// A row that was looked at leaves its bound, or any other place, for the minimum over the free rows.
+    fn enter(&mut self, p: usize, pivot: f64) {
+        let pivot = pivot.max(self.least_pivot[p]);
+        let step = -self.value[p] / pivot;
+        self.pivot(p, pivot, step, true);
         self.value[p] = self.y[p] + step;
     }
 
     /// A free row stops at the bound where y is.
     fn leave(&mut self, p: usize) {
-        let velocity = (self.value[p] - self.y[p]) / self.tableau.diagonal(p);
-        self.pivot(p, velocity, false);
+        let pivot = self.tableau.look(p);
+        let velocity = (self.value[p] - self.y[p]) / pivot;
+        self.pivot(p, pivot, velocity, false);
         self.value[p] = velocity;
     }
 
     /// Row p gets a new impulse or velocity, and the others' values change with it.
-    fn pivot(&mut self, p: usize, step: f64, enters: bool) {
-        self.tableau.pivot(p, enters, step, &self.sign, &mut self.value);
+    fn pivot(&mut self, p: usize, pivot: f64, step: f64, enters: bool) {
+        self.tableau.pivot(p, pivot, enters, step, &self.sign, &mut self.value);
         self.sign[p] = if enters { -1.0 } else { 1.0 };
         self.limit(p);
         self.pivots += 1;
@@ -361,7 +365,8 @@ impl ActiveSet {
             let before = self.pivots;
             for p in self.joints..n {
                 if self.is_wrong(p) && !self.is_free(p) {
-                    self.enter(p);
+                    let pivot = self.tableau.look(p);
+                    self.enter(p, pivot);
                     if self.pivots.is_multiple_of(PIVOTS) && budget.spent() {
                         return Progress::OutOfTime;
                     }

@@ -11,10 +11,12 @@
 //! third of that: the first rows of the tableau then hold `D Lᵀ` of A = L D Lᵀ, and pivots go on in the rest.
 
 mod eliminate;
+mod pivots;
 
 use crate::error::{refill, reserve, Result};
 use crate::linalg::{at_least, at_most};
 use eliminate::Eliminate;
+use pivots::Pending;
 use pulp::{Arch, Simd, WithSimd};
 use std::ops::Range;
 
@@ -45,6 +47,7 @@ pub struct Tableau {
     column: Vec<f64>,
     /// The right-hand side during elimination, padded as the rows are.
     right: Vec<f64>,
+    pending: Pending,
     /// Which vector instructions there are.
     arch: Arch,
 }
@@ -63,6 +66,7 @@ impl Default for Tableau {
             told: Vec::new(),
             column: Vec::new(),
             right: Vec::new(),
+            pending: Pending::default(),
             arch: Arch::new(),
         }
     }
@@ -88,6 +92,9 @@ impl Tableau {
         reserve(&mut self.end, n)?;
         reserve(&mut self.told, n)?;
         reserve(&mut self.right, Self::stride(n))?;
+        for column in self.pending.columns() {
+            reserve(column, Self::stride(n))?;
+        }
         reserve(&mut self.column, Self::stride(n))
     }
 
@@ -111,6 +118,13 @@ impl Tableau {
             refill(&mut self.t, Self::room(n), 0.0)?;
         }
         self.origin = self.t.as_ptr().align_offset(STRIP * size_of::<f64>()).min(STRIP);
+        self.pending.clear();
+        for column in self.pending.columns() {
+            // All but padding is overwritten.
+            if column.len() < self.stride {
+                refill(column, self.stride, 0.0)?;
+            }
+        }
         refill(&mut self.told, n, n as u32)?;
         refill(&mut self.inverse, n, 0.0)?;
         refill(&mut self.right, self.stride, 0.0)?;
@@ -145,13 +159,6 @@ impl Tableau {
     #[inline]
     pub fn diagonal(&self, i: usize) -> f64 {
         self.t[self.origin + i * self.stride + i]
-    }
-
-    /// Make entry (i, i) at least this, before row i enters F.
-    #[inline]
-    pub fn raise(&mut self, i: usize, least: f64) {
-        let pivot = &mut self.t[self.origin + i * self.stride + i];
-        *pivot = pivot.max(least);
     }
 
     /// Eliminate the first rows for good; each pivot is raised to the least one given for it. Carries a right-hand side
@@ -205,15 +212,15 @@ impl Tableau {
             self.arch.dispatch(Sweep { tableau: self, sweeps, least, most, y, w });
         }
     }
-
-    /// Row k enters F, or leaves it. On the other rows that were not eliminated `value += step sign column`, with the column
-    /// of before.
-    pub fn pivot(&mut self, k: usize, enters: bool, step: f64, sign: &[f64], value: &mut [f64]) {
-        self.arch.dispatch(Pivot { tableau: self, k, enters, step, sign, value });
-    }
 }
 
 impl Tableau {
+    /// Have the rows that were not eliminated so few strips that they are kept whole?
+    #[inline(always)]
+    fn has_few_strips(&self) -> bool {
+        self.strips() <= 2
+    }
+
     /// How many strips the rows have that were not eliminated.
     #[inline(always)]
     fn strips(&self) -> usize {
@@ -255,106 +262,6 @@ impl Tableau {
                     t[(STRIP * s + j) * width + s][i] = t[(STRIP * s + i) * width + s][j];
                 }
             }
-        }
-    }
-}
-
-struct Pivot<'a> {
-    tableau: &'a mut Tableau,
-    k: usize,
-    enters: bool,
-    step: f64,
-    sign: &'a [f64],
-    value: &'a mut [f64],
-}
-
-impl WithSimd for Pivot<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        match self.tableau.strips() {
-            1 => self.whole::<S, 1>(simd),
-            2 => self.whole::<S, 2>(simd),
-            _ => self.triangle(simd),
-        }
-    }
-}
-
-impl Pivot<'_> {
-    /// On few strips: on the whole square, where columns are rows, and without a branch.
-    #[inline(always)]
-    fn whole<S: Simd, const K: usize>(self, simd: S) {
-        let Pivot { tableau, k, enters, step, sign, value } = self;
-        tableau.complete();
-        let Tableau { t, origin, stride, n, first, .. } = tableau;
-        let (n, width, first) = (*n, *stride / STRIP, *first);
-        let from = first / STRIP;
-        let (t, _) = t[*origin..].as_chunks_mut::<STRIP>();
-        let Some(&row) = t[k * width + from..].first_chunk::<K>() else { return };
-        let place = k - STRIP * from;
-        let inverse = 1.0 / row.as_flattened()[place];
-        let (scale, unit) = if enters { (inverse, -1.0) } else { (-inverse, 1.0) };
-        // Strips are read and written as wholes only: one that was written in part would keep the next pivot waiting.
-        // So column k is taken out by a factor of zero, and comes back as what `unit` makes of the rows' factors.
-        let (mut other, mut keep) = (row, [[1.0; STRIP]; K]);
-        for s in 0..K {
-            for j in 0..STRIP {
-                let is_pivot = STRIP * s + j == place;
-                other[s][j] = if is_pivot { unit } else { row[s][j] };
-                keep[s][j] = if is_pivot { 0.0 } else { 1.0 };
-            }
-        }
-        let factors = other.map(|strip| strip.map(|v| -v * inverse));
-        let factors = &factors.as_flattened()[first - STRIP * from..][..n - first];
-        for (i, &factor) in (first..n).zip(factors) {
-            if let Some(row) = t[i * width + from..].first_chunk_mut::<K>() {
-                add_to_kept(simd, row, &keep, factor, &other);
-            }
-        }
-        if let Some(row) = t[k * width + from..].first_chunk_mut::<K>() {
-            *row = other.map(|strip| strip.map(|v| scale * v));
-        }
-        let column = &row.as_flattened()[first - STRIP * from..][..n - first];
-        for ((value, sign), t) in value[first..n].iter_mut().zip(&sign[first..n]).zip(column) {
-            *value += (step * sign) * t;
-        }
-    }
-
-    /// On many strips: on the upper triangle.
-    #[inline(always)]
-    fn triangle<S: Simd>(self, simd: S) {
-        let Pivot { tableau, k, enters, step, sign, value } = self;
-        tableau.is_whole = false;
-        let Tableau { t, origin, stride, n, first, column, .. } = tableau;
-        let (n, width, first, strips) = (*n, *stride / STRIP, *first, n.div_ceil(STRIP));
-        let ((t, _), (column, _)) = (t[*origin..].as_chunks_mut::<STRIP>(), column.as_chunks_mut::<STRIP>());
-        let column = &mut column[..strips];
-        let (own, at) = (k / STRIP, k % STRIP);
-        let inverse = 1.0 / t[k * width + own][at];
-        let scale = if enters { inverse } else { -inverse };
-        column[own..].copy_from_slice(&t[k * width + own..][..strips - own]);
-        for (i, column) in (first..k).zip(&mut column.as_flattened_mut()[first..k]) {
-            *column = t[i * width + own][at];
-        }
-        column[own][at] = 0.0;
-        let column = &*column;
-        let factors = column.as_flattened();
-        for (i, &factor) in (first..n).zip(&factors[first..n]) {
-            if factor != 0.0 {
-                let row = &mut t[i * width..][i / STRIP..strips];
-                subtract(simd, row, factor * inverse, &column[i / STRIP..]);
-                if i < k {
-                    t[i * width + own][at] = scale * factor;
-                }
-            }
-        }
-        for (strip, column) in t[k * width + own..].iter_mut().zip(&column[own..]) {
-            *strip = column.map(|v| scale * v);
-        }
-        t[k * width + own][at] = -inverse;
-        for ((value, sign), t) in value[first..n].iter_mut().zip(&sign[first..n]).zip(&factors[first..n]) {
-            *value += (step * sign) * t;
         }
     }
 }
@@ -433,19 +340,6 @@ fn subtract<S: Simd>(simd: S, row: &mut [[f64; STRIP]], factor: f64, other: &[[f
         let (other, _) = S::as_simd_f64s(other);
         for (strip, other) in strip.iter_mut().zip(other) {
             *strip = simd.mul_add_e_f64s(factor, *other, *strip);
-        }
-    }
-}
-
-/// `row = keep row + factor other`.
-#[inline(always)]
-fn add_to_kept<S: Simd>(simd: S, row: &mut [[f64; STRIP]], keep: &[[f64; STRIP]], factor: f64, other: &[[f64; STRIP]]) {
-    let factor = simd.splat_f64s(factor);
-    for ((strip, keep), other) in row.iter_mut().zip(keep).zip(other) {
-        let (strip, _) = S::as_mut_simd_f64s(strip);
-        let ((keep, _), (other, _)) = (S::as_simd_f64s(keep), S::as_simd_f64s(other));
-        for ((strip, keep), other) in strip.iter_mut().zip(keep).zip(other) {
-            *strip = simd.mul_add_e_f64s(factor, *other, simd.mul_f64s(*keep, *strip));
         }
     }
 }
