@@ -255,7 +255,9 @@ impl Engine {
                     format_args!("x0 has length {}, expected {n}", start.len()),
                 ));
             }
-            if let Some(i) = start.iter().position(|v| !v.is_finite()) {
+            // One question for all; who fails it is looked for afterwards.
+            if !start.iter().fold(true, |all, v| all & v.is_finite()) {
+                let i = start.iter().position(|v| !v.is_finite()).unwrap_or(0);
                 return Err(Error::new(
                     Status::InvalidValue,
                     format_args!("x0[{i}] is {}, it must be finite", start[i]),
