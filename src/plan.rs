@@ -99,7 +99,9 @@ pub const MAX_STAGES: usize = 7;
 
 /// Sweeps from a start that is nearly good enough.
 const FEW_SWEEPS: usize = 4;
-/// Sweeps that come first when time is limited.
+/// The same when time is limited and sweeps come next.
+const HASTY_PIVOTS: usize = 48;
+/// Sweeps over cones that come first when time is limited.
 const FIRST_SWEEPS: usize = 256;
 /// Pivots before the interior point method takes over: those that settle do so soon.
 const FIRST_PIVOTS: usize = 5;
@@ -135,8 +137,8 @@ fn takes_dense_lu(problem: &Problem) -> bool {
 pub struct Plan {
     stages: [Stage; MAX_STAGES],
     len: usize,
-    /// What a smaller problem of this sort would begin with.
-    spare: Option<SolverKind>,
+    /// What a smaller problem of this sort would begin with, and one with less time.
+    spare: [Option<SolverKind>; 2],
 }
 
 impl Plan {
@@ -170,6 +172,15 @@ impl Plan {
         plan
     }
 
+    /// There is only time for a few sweeps: let them be plain ones, which cost less and gain as much at first.
+    pub fn sweep_plainly(&mut self) {
+        for stage in &mut self.stages[..self.len] {
+            if (stage.solver, stage.reason) == (SolverKind::Nncg, Reason::TimeLimit) {
+                stage.solver = SolverKind::Pgs;
+            }
+        }
+    }
+
     /// May it pay to look for islands?
     pub fn may_split(problem: &Problem, settings: &Settings) -> bool {
         settings.solver == SolverKind::Auto && problem.len() > TINY
@@ -179,12 +190,14 @@ impl Plan {
     fn mechanical(&mut self, problem: &Problem, in_haste: bool, is_island: bool) {
         let coupled = problem.has_live_bounds();
         if in_haste && !is_island {
-            self.push(SolverKind::Pgs, Reason::TimeLimit, FIRST_SWEEPS);
+            // Until there is no time left, or pivots would fit into what is.
+            self.push(SolverKind::Nncg, Reason::TimeLimit, usize::MAX);
+            self.spare[1] = Some(SolverKind::Pgs);
         }
         if problem.len() <= FEW {
             self.push(SolverKind::ActiveSet, Reason::Small, FIRST_STEPS);
         } else {
-            self.spare = Some(SolverKind::ActiveSet);
+            self.spare[0] = Some(SolverKind::ActiveSet);
             if !in_haste {
                 self.push(SolverKind::Pgs, Reason::GoodStart, FEW_SWEEPS);
             }
@@ -194,7 +207,7 @@ impl Plan {
             (true, false) => self.push(SolverKind::Bpp, Reason::Pivots, FIRST_PIVOTS_COUPLED),
             (true, true) => {
                 // What comes after would not get far in the time; pivots that get nowhere leave theirs to sweeps.
-                self.push_whole(SolverKind::Bpp, Reason::Pivots);
+                self.push(SolverKind::Bpp, Reason::Pivots, HASTY_PIVOTS);
                 self.push(SolverKind::Nncg, Reason::LastResort, LAST_SWEEPS);
             }
         }
@@ -260,6 +273,6 @@ impl Plan {
 
     /// The solvers to take memory for: those of the stages, and what a smaller problem would begin with.
     pub fn solvers(&self) -> impl Iterator<Item = SolverKind> + '_ {
-        self.stages().iter().map(|stage| stage.solver).chain(self.spare)
+        self.stages().iter().map(|stage| stage.solver).chain(self.spare.into_iter().flatten())
     }
 }

@@ -311,7 +311,7 @@ fn a_time_limit_brings_sweeps_first() {
     let problem = p.fill(Form::Jacobian, Friction::Coupled);
     let mut engine = Engine::new(Settings { time_limit: 1e3, ..Settings::default() }).unwrap();
     engine.solve(&problem, None, None).unwrap();
-    assert_eq!((engine.stages()[0].solver, engine.stages()[0].reason), (SolverKind::Pgs, Reason::TimeLimit));
+    assert_eq!((engine.stages()[0].solver, engine.stages()[0].reason), (SolverKind::Nncg, Reason::TimeLimit));
     assert!(engine.stages()[0].energy_error < engine.stages()[0].initial_energy_error);
     let mut engine = Engine::new(Settings { time_limit: 1e-9, ..Settings::default() }).unwrap();
     let report = *engine.solve(&problem, None, None).unwrap();

@@ -218,7 +218,8 @@ fn sweeps_over_islands_lead_to_the_same_solution() {
             assert_eq!((report.outcome, report.islands), (Outcome::Converged, 64));
             let first = engine.stages()[0];
             assert_eq!(first.reason, Reason::WorstIslands);
-            assert!(first.energy_error < 1e-3 * first.initial_energy_error, "{form:?}: {first:?}");
+            // They give way to pivots early where there is time for them.
+            assert!(first.energy_error < 1e-2 * first.initial_energy_error, "{form:?}: {first:?}");
             // With frozen bounds the problem is convex: impulses may differ, velocities may not.
             if frozen_at.is_some() {
                 let fastest = w.iter().fold(0.0f64, |most, w| most.max(w.abs()));
@@ -232,12 +233,16 @@ fn sweeps_over_islands_lead_to_the_same_solution() {
     }
 }
 
-/// Rows listed in turn, one of each column: no island is a range of rows.
+/// Rows listed in turn, one of each column: no island is a range of rows. So few columns hit the ground hard that they are
+/// swept by themselves.
 #[test]
 fn scattered_islands_are_swept_like_ranges() {
-    let scene = columns(2);
+    let mut scene = columns(2);
     let mut islands = Islands::default();
     islands.find(&scene.fill(Form::Jacobian, None)).unwrap();
+    for &i in (0..islands.len()).step_by(5).flat_map(|k| islands.rows(k)) {
+        scene.b[i as usize] *= 100.0;
+    }
     let longest = (0..islands.len()).map(|k| islands.rows(k).len()).max().unwrap();
     let order: Vec<usize> = (0..longest)
         .flat_map(|p| (0..islands.len()).map(move |k| (k, p)))
@@ -261,7 +266,7 @@ fn scattered_islands_are_swept_like_ranges() {
     }
     for form in [Form::Csr, Form::Jacobian] {
         let solve = |problem: &Problem| {
-            let mut engine = Engine::new(passes(8, 1)).unwrap();
+            let mut engine = Engine::new(passes(2, 1)).unwrap();
             (engine.solve(problem, None, None).unwrap().energy_error, engine.x().to_vec())
         };
         let (error, x) = solve(&scene.fill(form, None));

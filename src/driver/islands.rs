@@ -153,7 +153,8 @@ impl Split {
             let mean = self.order.iter().map(|&k| energy[k as usize]).sum::<f64>() / self.order.len().max(1) as f64;
             self.order.retain(|&k| energy[k as usize] >= 0.5 * mean);
         }
-        let worth = |k: u32| self.energy[k as usize] / cost(&self.islands, k);
+        let bounds_move = problem.has_live_bounds();
+        let worth = |k: u32| self.energy[k as usize] / cost(&self.islands, k, bounds_move);
         self.order.sort_unstable_by(|&p, &q| worth(q).total_cmp(&worth(p)).then(p.cmp(&q)));
         Ok(())
     }
@@ -162,7 +163,9 @@ impl Split {
     fn run(&self, problem: &Problem, x: &[f64], budget: &Budget) {
         let Split { islands, energy, order, workers, settings, executor, .. } = self;
         let next = AtomicUsize::new(0);
-        let sum = order.iter().fold((0.0, 0.0), |(e, c), &k| (e + energy[k as usize], c + cost(islands, k)));
+        let bounds_move = problem.has_live_bounds();
+        let sum =
+            order.iter().fold((0.0, 0.0), |(e, c), &k| (e + energy[k as usize], c + cost(islands, k, bounds_move)));
         let left = Mutex::new(sum);
         let work = |thread: usize| {
             // An executor may call a task that it was not asked for.
@@ -172,7 +175,7 @@ impl Split {
                 let mut settings = *settings;
                 if let Some(seconds) = budget.remaining() {
                     let Ok(mut left) = left.lock() else { return };
-                    let (mine, cost) = (energy[island as usize], cost(islands, island));
+                    let (mine, cost) = (energy[island as usize], cost(islands, island, bounds_move));
                     // Half by error, half by cost: those of little error get a chance, too. NaN where no error is left.
                     let share = PATIENCE * 0.5 * workers.len() as f64 * (mine / left.0 + cost / left.1);
                     *left = (left.0 - mine, left.1 - cost);
@@ -231,8 +234,8 @@ impl Split {
 }
 
 /// What solving an island may cost.
-fn cost(islands: &Islands, island: u32) -> f64 {
-    cost_of_pivots(islands.rows(island as usize).len())
+fn cost(islands: &Islands, island: u32, bounds_move: bool) -> f64 {
+    cost_of_pivots(islands.rows(island as usize).len(), bounds_move)
 }
 
 /// A worker, unless it panicked.

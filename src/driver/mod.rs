@@ -24,7 +24,7 @@ use work::{Run, Work};
 /// Errors of two solvers that differ by no more than this fraction are the same.
 const AGREE: f64 = 0.01;
 
-/// Islands are looked for if so much of a limited time is left when the problem's scale is known.
+/// If less of a limited time is left when the problem's scale is known, islands are not looked for and sweeps are plain.
 const LOOK_SHARE: f64 = 0.9;
 
 /// What an observer sees of an iteration.
@@ -177,12 +177,15 @@ impl Engine {
         report.initial_energy_error = self.work.monitor.energy();
         // Nobody asks for the islands of a start that is good enough; and where little of the time is left for sweeps, looking
         // for them would take that of one or two.
-        let may_look = budget.remaining().is_none_or(|left| left >= LOOK_SHARE * self.settings.time_limit);
-        if report.initial_energy_error > tolerance && may_look && self.may_split(problem) {
+        let has_time = budget.remaining().is_none_or(|left| left >= LOOK_SHARE * self.settings.time_limit);
+        if report.initial_energy_error > tolerance && has_time && self.may_split(problem) {
             report.islands = self.split.find(problem, self.settings.threads)?;
             if report.islands > 1 {
                 plan = Plan::islands(problem, &self.settings);
             }
+        }
+        if !has_time {
+            plan.sweep_plainly();
         }
         let mut run = Run {
             budget,
@@ -253,7 +256,9 @@ impl Engine {
                     format_args!("x0 has length {}, expected {n}", start.len()),
                 ));
             }
-            if let Some(i) = start.iter().position(|v| !v.is_finite()) {
+            // One question for all; who fails it is looked for afterwards.
+            if !start.iter().fold(true, |all, v| all & v.is_finite()) {
+                let i = start.iter().position(|v| !v.is_finite()).unwrap_or(0);
                 return Err(Error::new(
                     Status::InvalidValue,
                     format_args!("x0[{i}] is {}, it must be finite", start[i]),
@@ -271,7 +276,7 @@ impl Engine {
                 let solver = build(kind).ok_or_else(|| {
                     Error::new(Status::Internal, format_args!("{} is no stage of a plan", kind.name()))
                 })?;
-                reserve(&mut self.solvers, MAX_STAGES + 1)?;
+                reserve(&mut self.solvers, MAX_STAGES + 2)?;
                 self.solvers.push(Slot { kind, solver, room: Extent::default() });
                 self.solvers.len() - 1
             }

@@ -7,13 +7,17 @@ use crate::monitor::{Iteration, Monitor, Outcome};
 use crate::plan::{Reason, Stage};
 use crate::problem::Problem;
 use crate::settings::{Settings, SolverKind};
-use crate::solvers::{damped, Progress, Solver, State, TOGETHER};
+use crate::solvers::{cost_of_pivots, damped, Progress, Solver, State, TOGETHER};
 use crate::Budget;
 
 /// Friction bounds move on when the error under the old ones is below this share of the tolerance.
 const FROZEN_SHARE: f64 = 0.1;
-/// Share of a limited time for what comes first because of the limit.
+/// Share of a limited time for what comes first because of the limit, where nobody knows what the rest will cost.
 const FIRST_SHARE: f64 = 0.25;
+/// Sweeps after which it is asked for the first time whether pivots fit into the time left.
+const FIRST_LOOK: usize = 8;
+/// If they do, sweeps still come first for this part of what pivots would cost: those that fail leave something behind.
+const FIRST_PART: f64 = 0.125;
 /// When so much of a limited time has gone, pivots that have found nothing better make way.
 const VAIN_SHARE: f64 = 0.5;
 
@@ -168,7 +172,8 @@ impl Work {
         let before = run.iteration;
         let mut error = self.monitor.energy();
         let together = solver.together(problem);
-        let begin = if together > 1 { run.budget.seconds() } else { 0.0 };
+        let in_haste = stage.reason == Reason::TimeLimit && !problem.has_cones();
+        let mut begin = if together > 1 { run.budget.seconds() } else { 0.0 };
         let mut begun = false;
         let mut pivots = Pivots { changes: usize::MAX, error, steps: 0 };
         loop {
@@ -178,6 +183,9 @@ impl Work {
             if !begun {
                 solver.start(problem, &mut self.state, settings)?;
                 begun = true;
+                if in_haste {
+                    begin = run.budget.seconds();
+                }
             }
             let until = [interval, together].into_iter().fold(most, |m, k| m.min((run.iteration / k + 1) * k));
             self.state.at_once = run.at_once(until.saturating_sub(run.iteration), run.iteration - before, begin);
@@ -191,7 +199,9 @@ impl Work {
                 progress = Progress::Continue;
             }
             let arrived = looks && self.state.change <= run.tolerance;
-            let due = run.iteration.is_multiple_of(interval) || run.iteration == most;
+            let due = run.iteration.is_multiple_of(interval)
+                || run.iteration == most
+                || (in_haste && run.iteration == before + FIRST_LOOK);
             let mut measured = due || arrived || progress != Progress::Continue;
             // Out of time before the interval is over: this iterate is the last, so measure it.
             measured |= run.budget.spent();
@@ -218,7 +228,9 @@ impl Work {
                 Progress::OutOfTime => return Ok(Outcome::TimeLimit),
                 Progress::Continue if stalled => return Ok(Outcome::Stalled),
                 Progress::Continue if run.iteration >= most => return Ok(Outcome::IterationLimit),
-                Progress::Continue if measured && self.has_had_its_time(stage, before, run, settings) => {
+                Progress::Continue
+                    if measured && self.has_had_its_time(stage, problem, before, begin, run, settings) =>
+                {
                     return Ok(Outcome::IterationLimit);
                 }
                 Progress::Continue if stage.reason == Reason::Pivots && self.goes_astray(&mut pivots, problem) => {
@@ -253,15 +265,32 @@ impl Work {
         now > FEWER * before && now > FEW * problem.len() as f64
     }
 
-    /// Should a stage that began after iteration `before` leave the rest of a limited time to others? Sweeps that only
-    /// come first because of the limit should soon; pivots later, if they have found nothing better.
-    fn has_had_its_time(&self, stage: &Stage, before: usize, run: &Run<'_>, settings: &Settings) -> bool {
-        let share = match stage.reason {
-            Reason::TimeLimit => FIRST_SHARE,
-            Reason::Small | Reason::Pivots if self.monitor.best_iteration() <= before => VAIN_SHARE,
-            _ => return false,
-        };
-        settings.time_limit > 0.0 && run.budget.seconds() >= share * settings.time_limit
+    /// Should a stage that began after iteration `before`, in the second `begin`, leave the rest of a limited time to others?
+    /// Sweeps that only come first because of the limit should soon, if pivots would fit into the rest; pivots when half of it
+    /// has gone, if they have found nothing better.
+    fn has_had_its_time(
+        &self,
+        stage: &Stage,
+        problem: &Problem,
+        before: usize,
+        begin: f64,
+        run: &Run<'_>,
+        settings: &Settings,
+    ) -> bool {
+        if settings.time_limit <= 0.0 {
+            return false;
+        }
+        let (now, limit) = (run.budget.seconds(), settings.time_limit);
+        match stage.reason {
+            Reason::TimeLimit if problem.has_cones() => now >= FIRST_SHARE * limit,
+            Reason::TimeLimit => {
+                let visits = (run.iteration - before) * problem.len();
+                let pivots = cost_of_pivots(problem.len(), problem.has_live_bounds()) * (now - begin) / visits as f64;
+                now - begin >= FIRST_PART * pivots && pivots <= limit - now
+            }
+            Reason::Small | Reason::Pivots if self.monitor.best_iteration() <= before => now >= VAIN_SHARE * limit,
+            _ => false,
+        }
     }
 
     /// Close an iteration: record it, show it to the observer, compare with the tolerance.

@@ -216,14 +216,15 @@ impl Jacobian {
         reserve(&mut self.motion, motion)
     }
 
-    /// Copy and whiten rows. Rows that do not fit the bodies and bodies that are not physical are refused, and nothing
-    /// has changed.
+    /// Copy and whiten rows, and write the diagonal of A, for which there is memory. Rows that do not fit the bodies and
+    /// bodies that are not physical are refused, and nothing has changed.
     pub(super) fn fill(
         &mut self,
         inverse_mass: &[f64],
         rows: &[f64],
         bodies: &[i32],
         compliance: Option<&[f64]>,
+        diagonal: &mut Vec<f64>,
     ) -> Result<()> {
         check(inverse_mass, rows, bodies, compliance)?;
         let (nb, n) = (inverse_mass.len() / BODY_LEN, rows.len() / ROW_LEN);
@@ -237,19 +238,24 @@ impl Jacobian {
         self.inverse_mass.extend_from_slice(inverse_mass);
         let ((given, _), (pairs, _)) = (rows.as_chunks::<ROW_LEN>(), bodies.as_chunks::<2>());
         self.raw.clear();
-        self.raw.extend(given.iter().zip(pairs).map(|(row, pair)| {
-            let mut raw = *row;
-            if pair[0] == pair[1] {
-                // A row on one body twice acts by the sum of its halves.
-                for c in 0..6 {
-                    raw[c] += raw[6 + c];
-                }
+        self.raw.extend_from_slice(given);
+        for (raw, _) in self.raw.iter_mut().zip(pairs).filter(|(_, pair)| pair[0] == pair[1]) {
+            // A row on one body twice acts by the sum of its halves.
+            for c in 0..6 {
+                raw[c] += raw[6 + c];
             }
-            raw
-        }));
+        }
+        self.compliance.clear();
+        match compliance {
+            Some(c) => self.compliance.extend_from_slice(c),
+            None => self.compliance.resize(n, 0.0),
+        }
+        diagonal.clear();
+        diagonal.resize(n, 0.0);
         let root = &self.root;
         self.rows.clear();
-        self.rows.extend(self.raw.iter().zip(pairs).map(|(raw, pair)| {
+        let own = diagonal.iter_mut().zip(&self.compliance);
+        self.rows.extend(self.raw.iter().zip(pairs).zip(own).map(|((raw, pair), (own, c))| {
             let pair = [pair[0], if pair[1] == pair[0] { -1 } else { pair[1] }];
             let mut row = Row { k: [0.0; ROW_LEN], body: [nb as u32; 2] };
             let ((raw, _), (k, _)) = (raw.as_chunks::<6>(), row.k.as_chunks_mut::<6>());
@@ -259,13 +265,10 @@ impl Jacobian {
                     k[half] = root.whiten(&raw[half]);
                 }
             }
+            // While the row is at hand.
+            *own = row.coupling(&row) + c;
             row
         }));
-        self.compliance.clear();
-        match compliance {
-            Some(c) => self.compliance.extend_from_slice(c),
-            None => self.compliance.resize(n, 0.0),
-        }
         Ok(())
     }
 
@@ -330,12 +333,6 @@ impl Jacobian {
     /// C, the diagonal of compliances.
     pub fn compliance(&self) -> &[f64] {
         &self.compliance
-    }
-
-    pub(super) fn diagonal(&self, out: &mut [f64]) {
-        for ((a, row), c) in out.iter_mut().zip(&self.rows).zip(&self.compliance) {
-            *a = row.coupling(row) + c;
-        }
     }
 
     /// Entry (i, j) of A.

@@ -204,9 +204,8 @@ impl Problem {
     ) -> Result<()> {
         let n = rows.len() / ROW_LEN;
         self.reserve_rows(n)?;
-        self.jacobian.fill(inverse_mass, rows, bodies, compliance)?;
+        self.jacobian.fill(inverse_mass, rows, bodies, compliance, &mut self.diagonal)?;
         self.begin(Form::Jacobian, n);
-        self.jacobian.diagonal(&mut self.diagonal);
         self.symmetric = true;
         Ok(())
     }
@@ -214,12 +213,9 @@ impl Problem {
     /// A fresh step of `n` rows: b = 0, every row free, no friction. Memory for it has been reserved.
     fn begin(&mut self, form: Form, n: usize) {
         self.form = form;
-        for (v, value) in [
-            (&mut self.diagonal, 0.0),
-            (&mut self.b, 0.0),
-            (&mut self.lo, f64::NEG_INFINITY),
-            (&mut self.hi, f64::INFINITY),
-        ] {
+        // Whoever calls knows the diagonal.
+        self.diagonal.resize(n, 0.0);
+        for (v, value) in [(&mut self.b, 0.0), (&mut self.lo, f64::NEG_INFINITY), (&mut self.hi, f64::INFINITY)] {
             v.clear();
             v.resize(n, value);
         }
@@ -394,7 +390,7 @@ impl Problem {
 
     /// Has every row a positive diagonal, so that its error has an energy?
     pub fn has_energy(&self) -> bool {
-        // Without a branch for each.
+        // All of them, several at once.
         self.diagonal.iter().fold(true, |all, &a| all & (a > 0.0))
     }
 

@@ -131,22 +131,18 @@ impl Sweeper {
 
     /// Begin sweeps over rising lists of rows, each of which has everything its rows are coupled to. Together they have every
     /// row at most once.
-    pub fn start_lists(&mut self, problem: &Problem, relaxation: f64) -> Result<()> {
+    pub fn start_lists(&mut self, problem: &Problem, x: &[f64], relaxation: f64) -> Result<()> {
         self.relaxation = relaxation;
-        if let Operator::Jacobian(jacobian) = problem.operator() {
+        if let Operator::Jacobian(_) = problem.operator() {
             self.plan.couplings_of_lists(problem.len())?;
-            refill(&mut self.y, jacobian.whitened_len(), 0.0)?;
         }
-        Ok(())
+        self.moved(problem, x)
     }
 
     /// Before the first sweep over a list. `at`: how many rows are on the lists before it.
-    pub fn enter_list(&mut self, problem: &Problem, x: &[f64], list: &[u32], at: usize) {
+    pub fn enter_list(&mut self, problem: &Problem, list: &[u32], at: usize) {
         if let Operator::Jacobian(jacobian) = problem.operator() {
             row_sweep::find_couplings_along(list, jacobian, &mut self.plan.couplings_mut()[at..]);
-            for i in list.iter().map(|&i| i as usize).filter(|&i| x[i] != 0.0) {
-                jacobian.rows()[i].add(x[i], &mut self.y);
-            }
         }
     }
 
@@ -194,6 +190,11 @@ impl Sweeper {
     /// Whitened velocities `Kᵀx`, six per body; empty where A is given as a matrix.
     pub fn y(&mut self) -> &mut [f64] {
         &mut self.y
+    }
+
+    /// Go on from where another has swept to, which then has what was here.
+    pub fn swap_velocities(&mut self, other: &mut Sweeper) {
+        std::mem::swap(&mut self.y, &mut other.y);
     }
 
     /// Give `rows` its way to read and tell velocities, for solvers with a visit of their own.
