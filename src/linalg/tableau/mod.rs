@@ -22,7 +22,7 @@ use std::ops::Range;
 
 /// Columns of a strip: rows are padded to whole ones, and kernels go along them strip by strip.
 const STRIP: usize = 8;
-/// Up to so many strips rows are mirrored one by one.
+/// Up to so many strips the square is kept whole during pivots, and its rows are mirrored one by one.
 const FEW: usize = 4;
 
 /// The upper triangle of a symmetric matrix, row by row, and what pivots made of it.
@@ -218,7 +218,7 @@ impl Tableau {
     /// Have the rows that were not eliminated so few strips that they are kept whole?
     #[inline(always)]
     fn has_few_strips(&self) -> bool {
-        self.strips() <= 2
+        self.strips() <= FEW
     }
 
     /// How many strips the rows have that were not eliminated.

@@ -117,6 +117,8 @@ impl WithSimd for Pivot<'_> {
         match self.tableau.strips() {
             1 => self.whole::<S, 1>(simd),
             2 => self.whole::<S, 2>(simd),
+            3 => self.whole::<S, 3>(simd),
+            4 => self.whole::<S, 4>(simd),
             _ => self.note(simd),
         }
     }
