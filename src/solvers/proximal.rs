@@ -7,7 +7,7 @@
 use super::free_system::FreeSystem;
 use super::State;
 use crate::error::{refill, reserve, Result};
-use crate::linalg::Failure;
+use crate::linalg::{at_least, Failure};
 use crate::problem::Problem;
 use crate::Budget;
 
@@ -73,13 +73,14 @@ impl Proximal {
         self.system.prepare(problem)?;
         self.lo.copy_from_slice(&state.lo);
         self.hi.copy_from_slice(&state.hi);
-        self.load = 0.0;
+        for ((root, inverse), a) in self.root.iter_mut().zip(&mut self.inverse_root).zip(problem.diagonal()) {
+            *root = a.sqrt();
+            *inverse = 1.0 / *root;
+        }
+        let (b, inverse) = (&problem.b()[..n], &self.inverse_root[..n]);
+        self.load = largest(n, 0.0, |i| (b[i] * inverse[i]).abs());
         for i in 0..n {
-            let a = problem.diagonal()[i];
-            self.root[i] = a.sqrt();
-            self.inverse_root[i] = 1.0 / self.root[i];
-            self.load = self.load.max((problem.b()[i] * self.inverse_root[i]).abs());
-            let aim = state.x[i] - state.w[i] / a;
+            let aim = state.x[i] - state.w[i] / problem.diagonal()[i];
             self.sets[i] = if aim <= self.lo[i] {
                 Set::Lower
             } else if aim >= self.hi[i] {
@@ -156,15 +157,18 @@ impl Proximal {
 
     /// Largest residual of a free row in √J, where rows of all units compare; sets the tolerance to go with it.
     fn residual(&mut self) -> f64 {
-        let (mut residual, mut size) = (0.0f64, self.load);
-        for i in 0..self.x.len() {
-            size = size.max((self.root[i] * self.x[i]).abs());
-            if self.sets[i] == Set::Free {
-                residual = residual.max(self.regularised(i).abs() * self.inverse_root[i]);
+        let n = self.x.len();
+        let (x, w, centre, shift) = (&self.x[..n], &self.w[..n], &self.centre[..n], &self.shift[..n]);
+        let (root, inverse, sets) = (&self.root[..n], &self.inverse_root[..n], &self.sets[..n]);
+        self.tolerance = ROUND_OFF * largest(n, self.load, |i| (root[i] * x[i]).abs());
+        largest(n, 0.0, |i| {
+            let residual = (w[i] + shift[i] * (x[i] - centre[i])).abs() * inverse[i];
+            if sets[i] == Set::Free {
+                residual
+            } else {
+                0.0
             }
-        }
-        self.tolerance = ROUND_OFF * size;
-        residual
+        })
     }
 
     /// The set row i belongs to, going by the last candidate.
@@ -197,4 +201,20 @@ impl Proximal {
         state.w.copy_from_slice(&self.w);
         state.w_is_exact = true;
     }
+}
+
+/// The largest of `n` values, at least `least`; NaN does not count. Four at once, so that none waits for the one before.
+#[inline(always)]
+fn largest(n: usize, least: f64, value: impl Fn(usize) -> f64) -> f64 {
+    let mut most = [least; 4];
+    let whole = n - n % 4;
+    for at in (0..whole).step_by(4) {
+        for k in 0..4 {
+            most[k] = at_least(value(at + k), most[k]);
+        }
+    }
+    for i in whole..n {
+        most[0] = at_least(value(i), most[0]);
+    }
+    most.into_iter().fold(least, |most, v| at_least(v, most))
 }
