@@ -233,7 +233,9 @@ impl Work {
                 {
                     return Ok(Outcome::IterationLimit);
                 }
-                Progress::Continue if stage.reason == Reason::Pivots && self.goes_astray(&mut pivots, problem) => {
+                Progress::Continue
+                    if stage.reason == Reason::Pivots && self.goes_astray(&mut pivots, problem, settings) =>
+                {
                     return Ok(Outcome::IterationLimit);
                 }
                 Progress::Continue if stage.reason == Reason::GoodStart => {
@@ -250,10 +252,10 @@ impl Work {
     }
 
     /// Will pivots not settle soon? They change as many rows again; or, while friction bounds move and rows with them, their
-    /// error stays where it is.
-    fn goes_astray(&self, pivots: &mut Pivots, problem: &Problem) -> bool {
+    /// error stays where it is. Then they only go on if time is limited, where what comes next would be sweeps.
+    fn goes_astray(&self, pivots: &mut Pivots, problem: &Problem, settings: &Settings) -> bool {
         if problem.has_live_bounds() {
-            pivots.steps += 1;
+            pivots.steps += usize::from(settings.time_limit <= 0.0);
             let least = self.monitor.least_energy();
             if least <= FEWER * pivots.error {
                 (pivots.error, pivots.steps) = (least, 0);
