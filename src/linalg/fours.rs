@@ -20,6 +20,8 @@ pub trait Lanes: Copy {
     fn store(self, v: Self::Four) -> Quad;
     /// The same number four times.
     fn all(self, v: f64) -> Self::Four;
+    /// One of the four numbers four times.
+    fn spread<const LANE: usize>(self, v: Self::Four) -> Self::Four;
     /// `p + q`.
     fn add(self, p: Self::Four, q: Self::Four) -> Self::Four;
     /// `p - q`.
@@ -32,14 +34,16 @@ pub trait Lanes: Copy {
     fn at_least(self, v: Self::Four, least: Self::Four) -> Self::Four;
     /// As [`at_most`].
     fn at_most(self, v: Self::Four, most: Self::Four) -> Self::Four;
-    /// The first two plus `two`, the others plus zero.
-    fn add_two(self, v: Self::Four, two: Two) -> Self::Four;
+    /// Two and two.
+    fn join(self, first: Two, last: Two) -> Self::Four;
+    /// The first two and the last two.
+    fn split(self, v: Self::Four) -> [Two; 2];
     /// The sum of each.
     fn sums(self, v: [Self::Four; 4]) -> Self::Four;
     /// The first three columns of four rows.
     fn columns(self, rows: [Self::Four; 4]) -> [Self::Four; 3];
-    /// How many lie between `least` and `most` in one of `p` and `q` only.
-    fn crossed(self, p: Self::Four, q: Self::Four, least: Self::Four, most: Self::Four) -> usize;
+    /// Ones where only one of `p` and `q` lies between `least` and `most`, zeros elsewhere.
+    fn crossed(self, p: Self::Four, q: Self::Four, least: Self::Four, most: Self::Four) -> Self::Four;
     /// Is none of them larger than the largest number, or NaN?
     fn are_below_infinity(self, v: Self::Four) -> bool;
 }
@@ -93,6 +97,15 @@ mod avx {
             self.avx._mm256_set1_pd(v)
         }
         #[inline(always)]
+        fn spread<const LANE: usize>(self, v: __m256d) -> __m256d {
+            match LANE {
+                0 => self.avx2._mm256_permute4x64_pd::<0b00_00_00_00>(v),
+                1 => self.avx2._mm256_permute4x64_pd::<0b01_01_01_01>(v),
+                2 => self.avx2._mm256_permute4x64_pd::<0b10_10_10_10>(v),
+                _ => self.avx2._mm256_permute4x64_pd::<0b11_11_11_11>(v),
+            }
+        }
+        #[inline(always)]
         fn add(self, p: __m256d, q: __m256d) -> __m256d {
             self.avx._mm256_add_pd(p, q)
         }
@@ -117,8 +130,12 @@ mod avx {
             self.avx._mm256_min_pd(v, most)
         }
         #[inline(always)]
-        fn add_two(self, v: __m256d, two: Two) -> __m256d {
-            self.avx._mm256_add_pd(v, self.avx._mm256_zextpd128_pd256(two.0))
+        fn join(self, first: Two, last: Two) -> __m256d {
+            self.avx._mm256_insertf128_pd::<1>(self.avx._mm256_castpd128_pd256(first.0), last.0)
+        }
+        #[inline(always)]
+        fn split(self, v: __m256d) -> [Two; 2] {
+            [Two(self.avx._mm256_castpd256_pd128(v)), Two(self.avx._mm256_extractf128_pd::<1>(v))]
         }
         #[inline(always)]
         fn sums(self, v: [__m256d; 4]) -> __m256d {
@@ -138,13 +155,13 @@ mod avx {
             ]
         }
         #[inline(always)]
-        fn crossed(self, p: __m256d, q: __m256d, least: __m256d, most: __m256d) -> usize {
+        fn crossed(self, p: __m256d, q: __m256d, least: __m256d, most: __m256d) -> __m256d {
             let avx = self.avx;
             let (above, below) = (avx._mm256_cmp_pd::<_CMP_GT_OQ>(p, least), avx._mm256_cmp_pd::<_CMP_LT_OQ>(p, most));
             let before = avx._mm256_and_pd(above, below);
             let (above, below) = (avx._mm256_cmp_pd::<_CMP_GT_OQ>(q, least), avx._mm256_cmp_pd::<_CMP_LT_OQ>(q, most));
             let after = avx._mm256_and_pd(above, below);
-            avx._mm256_movemask_pd(avx._mm256_xor_pd(before, after)).count_ones() as usize
+            avx._mm256_and_pd(avx._mm256_xor_pd(before, after), avx._mm256_set1_pd(1.0))
         }
         #[inline(always)]
         fn are_below_infinity(self, v: __m256d) -> bool {
@@ -179,6 +196,10 @@ impl Lanes for Plain {
         [v; 4]
     }
     #[inline(always)]
+    fn spread<const LANE: usize>(self, v: Quad) -> Quad {
+        [v[LANE]; 4]
+    }
+    #[inline(always)]
     fn add(self, p: Quad, q: Quad) -> Quad {
         each(p, q, |p, q| p + q)
     }
@@ -203,10 +224,15 @@ impl Lanes for Plain {
         each(v, most, at_most)
     }
     #[inline(always)]
-    fn add_two(self, v: Quad, two: Two) -> Quad {
-        let mut pair = [0.0; 2];
-        two.store(&mut pair);
-        self.add(v, [pair[0], pair[1], 0.0, 0.0])
+    fn join(self, first: Two, last: Two) -> Quad {
+        let mut v = [[0.0; 2]; 2];
+        first.store(&mut v[0]);
+        last.store(&mut v[1]);
+        [v[0][0], v[0][1], v[1][0], v[1][1]]
+    }
+    #[inline(always)]
+    fn split(self, v: Quad) -> [Two; 2] {
+        [Two::load(&[v[0], v[1]]), Two::load(&[v[2], v[3]])]
     }
     #[inline(always)]
     fn sums(self, v: [Quad; 4]) -> Quad {
@@ -217,9 +243,9 @@ impl Lanes for Plain {
         [0, 1, 2].map(|c| rows.map(|row| row[c]))
     }
     #[inline(always)]
-    fn crossed(self, p: Quad, q: Quad, least: Quad, most: Quad) -> usize {
+    fn crossed(self, p: Quad, q: Quad, least: Quad, most: Quad) -> Quad {
         let between = |v: f64, c: usize| v > least[c] && v < most[c];
-        (0..4).filter(|&c| between(p[c], c) != between(q[c], c)).count()
+        [0, 1, 2, 3].map(|c| f64::from(u8::from(between(p[c], c) != between(q[c], c))))
     }
     #[inline(always)]
     fn are_below_infinity(self, v: Quad) -> bool {
@@ -235,7 +261,7 @@ mod tests {
     struct All(Quad, Quad, usize);
 
     impl Kernel for All {
-        type Output = (Vec<Quad>, Vec<usize>);
+        type Output = (Vec<Quad>, Vec<bool>);
 
         #[inline(always)]
         fn run<L: Lanes>(self, lanes: L) -> Self::Output {
@@ -243,15 +269,13 @@ mod tests {
             let s = lanes.all(self.0[self.2]);
             let two = Two::load(&[self.1[1], self.0[2]]);
             let mut out = vec![lanes.add(p, q), lanes.sub(p, q), lanes.mul(p, q), lanes.div(p, q)];
-            out.extend([lanes.at_least(p, q), lanes.at_most(p, q), lanes.add_two(p, two), lanes.sums([p, q, s, q])]);
+            out.extend([lanes.at_least(p, q), lanes.at_most(p, q), lanes.sums([p, q, s, q])]);
+            out.extend([lanes.join(two, lanes.split(p)[1]), lanes.join(lanes.split(q)[1], lanes.split(p)[0])]);
             out.extend(lanes.columns([p, q, s, p]));
-            let counts = vec![
-                lanes.crossed(p, q, lanes.all(-1.0), s),
-                lanes.crossed(q, s, p, lanes.all(2.0)),
-                usize::from(lanes.are_below_infinity(p)),
-                usize::from(lanes.are_below_infinity(q)),
-            ];
-            (out.into_iter().map(|v| lanes.store(v)).collect(), counts)
+            out.extend([lanes.spread::<0>(p), lanes.spread::<1>(p), lanes.spread::<2>(p), lanes.spread::<3>(p)]);
+            out.extend([lanes.crossed(p, q, lanes.all(-1.0), s), lanes.crossed(q, s, p, lanes.all(2.0))]);
+            let below = vec![lanes.are_below_infinity(p), lanes.are_below_infinity(q)];
+            (out.into_iter().map(|v| lanes.store(v)).collect(), below)
         }
     }
 
@@ -262,9 +286,9 @@ mod tests {
         for k in 0..edges.len() * edges.len() {
             let at = |k: usize| edges[k % edges.len()];
             let (p, q) = ([at(k), at(k + 1), at(k / 3), 0.7], [at(k / edges.len()), at(k + 4), 1.0 / 3.0, at(k / 7)]);
-            let (out, counts) = with_lanes(All(p, q, k % 4));
-            let (want, want_counts) = All(p, q, k % 4).run(Plain);
-            assert_eq!(counts, want_counts, "{p:?} {q:?}");
+            let (out, below) = with_lanes(All(p, q, k % 4));
+            let (want, want_below) = All(p, q, k % 4).run(Plain);
+            assert_eq!(below, want_below, "{p:?} {q:?}");
             for (v, w) in out.iter().flatten().zip(want.iter().flatten()) {
                 assert!(v.to_bits() == w.to_bits() || (v.is_nan() && w.is_nan()), "{v} {w}: {p:?} {q:?}");
             }
