@@ -1,10 +1,10 @@
 //! Four doubles at once, for kernels that treat four things side by side.
 //!
 //! A [`Kernel`] is written once, over [`Lanes`], and compiled twice: for processors with 256-bit vectors, found out when
-//! it runs, and on plain numbers for all others. Both do the same operations in the same order, and nowhere are a product
+//! it runs, and in pairs ([`Two`]) for all others. Both do the same operations in the same order, and nowhere are a product
 //! and a sum rounded as one: same bits everywhere.
 
-use super::lanes::{at_least, at_most, Two};
+use super::lanes::Two;
 
 /// Four doubles.
 pub type Quad = [f64; 4];
@@ -30,9 +30,9 @@ pub trait Lanes: Copy {
     fn mul(self, p: Self::Four, q: Self::Four) -> Self::Four;
     /// `p / q`.
     fn div(self, p: Self::Four, q: Self::Four) -> Self::Four;
-    /// As [`at_least`].
+    /// As [`super::at_least`].
     fn at_least(self, v: Self::Four, least: Self::Four) -> Self::Four;
-    /// As [`at_most`].
+    /// As [`super::at_most`].
     fn at_most(self, v: Self::Four, most: Self::Four) -> Self::Four;
     /// Two and two.
     fn join(self, first: Two, last: Two) -> Self::Four;
@@ -171,86 +171,92 @@ mod avx {
     }
 }
 
-/// Plain numbers.
+/// Two pairs, which every processor has.
 #[derive(Clone, Copy)]
 pub struct Plain;
 
-#[inline(always)]
-fn each(p: Quad, q: Quad, op: impl Fn(f64, f64) -> f64) -> Quad {
-    [op(p[0], q[0]), op(p[1], q[1]), op(p[2], q[2]), op(p[3], q[3])]
-}
-
 impl Lanes for Plain {
-    type Four = Quad;
+    type Four = [Two; 2];
 
     #[inline(always)]
-    fn load(self, from: &Quad) -> Quad {
-        *from
+    fn load(self, from: &Quad) -> [Two; 2] {
+        [Two::load(&[from[0], from[1]]), Two::load(&[from[2], from[3]])]
     }
     #[inline(always)]
-    fn store(self, v: Quad) -> Quad {
+    fn store(self, v: [Two; 2]) -> Quad {
+        let mut to = [[0.0; 2]; 2];
+        v[0].store(&mut to[0]);
+        v[1].store(&mut to[1]);
+        [to[0][0], to[0][1], to[1][0], to[1][1]]
+    }
+    #[inline(always)]
+    fn all(self, v: f64) -> [Two; 2] {
+        [Two::both(v); 2]
+    }
+    #[inline(always)]
+    fn spread<const LANE: usize>(self, v: [Two; 2]) -> [Two; 2] {
+        let two = v[LANE / 2];
+        [if LANE % 2 == 1 { two.lasts(two) } else { two.firsts(two) }; 2]
+    }
+    #[inline(always)]
+    fn add(self, p: [Two; 2], q: [Two; 2]) -> [Two; 2] {
+        [p[0] + q[0], p[1] + q[1]]
+    }
+    #[inline(always)]
+    fn sub(self, p: [Two; 2], q: [Two; 2]) -> [Two; 2] {
+        [p[0] - q[0], p[1] - q[1]]
+    }
+    #[inline(always)]
+    fn mul(self, p: [Two; 2], q: [Two; 2]) -> [Two; 2] {
+        [p[0] * q[0], p[1] * q[1]]
+    }
+    #[inline(always)]
+    fn div(self, p: [Two; 2], q: [Two; 2]) -> [Two; 2] {
+        [p[0] / q[0], p[1] / q[1]]
+    }
+    #[inline(always)]
+    fn at_least(self, v: [Two; 2], least: [Two; 2]) -> [Two; 2] {
+        [v[0].at_least(least[0]), v[1].at_least(least[1])]
+    }
+    #[inline(always)]
+    fn at_most(self, v: [Two; 2], most: [Two; 2]) -> [Two; 2] {
+        [v[0].at_most(most[0]), v[1].at_most(most[1])]
+    }
+    #[inline(always)]
+    fn join(self, first: Two, last: Two) -> [Two; 2] {
+        [first, last]
+    }
+    #[inline(always)]
+    fn split(self, v: [Two; 2]) -> [Two; 2] {
         v
     }
     #[inline(always)]
-    fn all(self, v: f64) -> Quad {
-        [v; 4]
+    fn sums(self, v: [[Two; 2]; 4]) -> [Two; 2] {
+        [sums_of_two(v[0], v[1]), sums_of_two(v[2], v[3])]
     }
     #[inline(always)]
-    fn spread<const LANE: usize>(self, v: Quad) -> Quad {
-        [v[LANE]; 4]
+    fn columns(self, rows: [[Two; 2]; 4]) -> [[Two; 2]; 3] {
+        let [p, q, r, s] = rows;
+        [
+            [p[0].firsts(q[0]), r[0].firsts(s[0])],
+            [p[0].lasts(q[0]), r[0].lasts(s[0])],
+            [p[1].firsts(q[1]), r[1].firsts(s[1])],
+        ]
     }
     #[inline(always)]
-    fn add(self, p: Quad, q: Quad) -> Quad {
-        each(p, q, |p, q| p + q)
+    fn crossed(self, p: [Two; 2], q: [Two; 2], least: [Two; 2], most: [Two; 2]) -> [Two; 2] {
+        [p[0].crossed(q[0], least[0], most[0]), p[1].crossed(q[1], least[1], most[1])]
     }
     #[inline(always)]
-    fn sub(self, p: Quad, q: Quad) -> Quad {
-        each(p, q, |p, q| p - q)
+    fn are_below_infinity(self, v: [Two; 2]) -> bool {
+        v[0].are_below_infinity() & v[1].are_below_infinity()
     }
-    #[inline(always)]
-    fn mul(self, p: Quad, q: Quad) -> Quad {
-        each(p, q, |p, q| p * q)
-    }
-    #[inline(always)]
-    fn div(self, p: Quad, q: Quad) -> Quad {
-        each(p, q, |p, q| p / q)
-    }
-    #[inline(always)]
-    fn at_least(self, v: Quad, least: Quad) -> Quad {
-        each(v, least, at_least)
-    }
-    #[inline(always)]
-    fn at_most(self, v: Quad, most: Quad) -> Quad {
-        each(v, most, at_most)
-    }
-    #[inline(always)]
-    fn join(self, first: Two, last: Two) -> Quad {
-        let mut v = [[0.0; 2]; 2];
-        first.store(&mut v[0]);
-        last.store(&mut v[1]);
-        [v[0][0], v[0][1], v[1][0], v[1][1]]
-    }
-    #[inline(always)]
-    fn split(self, v: Quad) -> [Two; 2] {
-        [Two::load(&[v[0], v[1]]), Two::load(&[v[2], v[3]])]
-    }
-    #[inline(always)]
-    fn sums(self, v: [Quad; 4]) -> Quad {
-        v.map(|v| (v[0] + v[1]) + (v[2] + v[3]))
-    }
-    #[inline(always)]
-    fn columns(self, rows: [Quad; 4]) -> [Quad; 3] {
-        [0, 1, 2].map(|c| rows.map(|row| row[c]))
-    }
-    #[inline(always)]
-    fn crossed(self, p: Quad, q: Quad, least: Quad, most: Quad) -> Quad {
-        let between = |v: f64, c: usize| v > least[c] && v < most[c];
-        [0, 1, 2, 3].map(|c| f64::from(u8::from(between(p[c], c) != between(q[c], c))))
-    }
-    #[inline(always)]
-    fn are_below_infinity(self, v: Quad) -> bool {
-        v.iter().all(|&v| v <= f64::MAX)
-    }
+}
+
+/// The sums of four and of four more.
+#[inline(always)]
+fn sums_of_two(p: [Two; 2], q: [Two; 2]) -> Two {
+    (p[0].firsts(q[0]) + p[0].lasts(q[0])) + (p[1].firsts(q[1]) + p[1].lasts(q[1]))
 }
 
 #[cfg(test)]
@@ -279,7 +285,7 @@ mod tests {
         }
     }
 
-    /// Plain numbers and vectors give the same bits, at the edges too.
+    /// Pairs and fours give the same bits, at the edges too.
     #[test]
     fn plain_numbers_agree() {
         let edges = [0.0, -0.0, 1.5, -2.25, 1e-300, -1e300, f64::MAX, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 0.1];
