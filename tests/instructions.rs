@@ -76,17 +76,17 @@ fn sweeps(kind: SolverKind, bound: f64) {
 
 #[test]
 fn pgs() {
-    sweeps(SolverKind::Pgs, 235.0);
+    sweeps(SolverKind::Pgs, 192.0);
 }
 
 #[test]
 fn symmetric_pgs() {
-    sweeps(SolverKind::SymmetricPgs, 485.0);
+    sweeps(SolverKind::SymmetricPgs, 398.0);
 }
 
 #[test]
 fn nncg() {
-    sweeps(SolverKind::Nncg, 345.0);
+    sweeps(SolverKind::Nncg, 300.0);
 }
 
 #[test]

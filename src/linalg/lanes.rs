@@ -43,6 +43,42 @@ impl Two {
     pub fn sum(self) -> f64 {
         ops::sum(self.0)
     }
+
+    /// As [`at_least`].
+    #[inline(always)]
+    pub fn at_least(self, least: Two) -> Two {
+        Two(ops::each_larger(self.0, least.0))
+    }
+
+    /// As [`at_most`].
+    #[inline(always)]
+    pub fn at_most(self, most: Two) -> Two {
+        Two(ops::each_smaller(self.0, most.0))
+    }
+
+    /// The first number of each.
+    #[inline(always)]
+    pub fn firsts(self, other: Two) -> Two {
+        Two(ops::firsts(self.0, other.0))
+    }
+
+    /// The last number of each.
+    #[inline(always)]
+    pub fn lasts(self, other: Two) -> Two {
+        Two(ops::lasts(self.0, other.0))
+    }
+
+    /// Ones where only one of `self` and `other` lies between `least` and `most`, zeros elsewhere.
+    #[inline(always)]
+    pub fn crossed(self, other: Two, least: Two, most: Two) -> Two {
+        Two(ops::crossed(self.0, other.0, least.0, most.0))
+    }
+
+    /// Is none of them larger than the largest number, or NaN?
+    #[inline(always)]
+    pub fn are_below_infinity(self) -> bool {
+        ops::are_below_infinity(self.0)
+    }
 }
 
 impl std::ops::Add for Two {
@@ -53,11 +89,27 @@ impl std::ops::Add for Two {
     }
 }
 
+impl std::ops::Sub for Two {
+    type Output = Two;
+    #[inline(always)]
+    fn sub(self, other: Two) -> Two {
+        Two(ops::sub(self.0, other.0))
+    }
+}
+
 impl std::ops::Mul for Two {
     type Output = Two;
     #[inline(always)]
     fn mul(self, other: Two) -> Two {
         Two(ops::mul(self.0, other.0))
+    }
+}
+
+impl std::ops::Div for Two {
+    type Output = Two;
+    #[inline(always)]
+    fn div(self, other: Two) -> Two {
+        Two(ops::div(self.0, other.0))
     }
 }
 
@@ -107,6 +159,42 @@ mod sse2 {
         unsafe { _mm_mul_pd(p, q) }
     }
     #[inline(always)]
+    pub fn sub(p: Two, q: Two) -> Two {
+        unsafe { _mm_sub_pd(p, q) }
+    }
+    #[inline(always)]
+    pub fn div(p: Two, q: Two) -> Two {
+        unsafe { _mm_div_pd(p, q) }
+    }
+    #[inline(always)]
+    pub fn each_larger(p: Two, q: Two) -> Two {
+        unsafe { _mm_max_pd(p, q) }
+    }
+    #[inline(always)]
+    pub fn each_smaller(p: Two, q: Two) -> Two {
+        unsafe { _mm_min_pd(p, q) }
+    }
+    #[inline(always)]
+    pub fn firsts(p: Two, q: Two) -> Two {
+        unsafe { _mm_unpacklo_pd(p, q) }
+    }
+    #[inline(always)]
+    pub fn lasts(p: Two, q: Two) -> Two {
+        unsafe { _mm_unpackhi_pd(p, q) }
+    }
+    #[inline(always)]
+    pub fn crossed(p: Two, q: Two, least: Two, most: Two) -> Two {
+        unsafe {
+            let before = _mm_and_pd(_mm_cmpgt_pd(p, least), _mm_cmplt_pd(p, most));
+            let after = _mm_and_pd(_mm_cmpgt_pd(q, least), _mm_cmplt_pd(q, most));
+            _mm_and_pd(_mm_xor_pd(before, after), _mm_set1_pd(1.0))
+        }
+    }
+    #[inline(always)]
+    pub fn are_below_infinity(v: Two) -> bool {
+        unsafe { _mm_movemask_pd(_mm_cmple_pd(v, _mm_set1_pd(f64::MAX))) == 0b11 }
+    }
+    #[inline(always)]
     pub fn sum(v: Two) -> f64 {
         unsafe { _mm_cvtsd_f64(_mm_add_sd(v, _mm_unpackhi_pd(v, v))) }
     }
@@ -149,6 +237,39 @@ mod plain {
     #[inline(always)]
     pub fn mul(p: Two, q: Two) -> Two {
         [p[0] * q[0], p[1] * q[1]]
+    }
+    #[inline(always)]
+    pub fn sub(p: Two, q: Two) -> Two {
+        [p[0] - q[0], p[1] - q[1]]
+    }
+    #[inline(always)]
+    pub fn div(p: Two, q: Two) -> Two {
+        [p[0] / q[0], p[1] / q[1]]
+    }
+    #[inline(always)]
+    pub fn each_larger(p: Two, q: Two) -> Two {
+        [larger(p[0], q[0]), larger(p[1], q[1])]
+    }
+    #[inline(always)]
+    pub fn each_smaller(p: Two, q: Two) -> Two {
+        [smaller(p[0], q[0]), smaller(p[1], q[1])]
+    }
+    #[inline(always)]
+    pub fn firsts(p: Two, q: Two) -> Two {
+        [p[0], q[0]]
+    }
+    #[inline(always)]
+    pub fn lasts(p: Two, q: Two) -> Two {
+        [p[1], q[1]]
+    }
+    #[inline(always)]
+    pub fn crossed(p: Two, q: Two, least: Two, most: Two) -> Two {
+        let between = |v: f64, c: usize| (v > least[c]) & (v < most[c]);
+        [0, 1].map(|c| if between(p[c], c) != between(q[c], c) { 1.0 } else { 0.0 })
+    }
+    #[inline(always)]
+    pub fn are_below_infinity(v: Two) -> bool {
+        v[0] <= f64::MAX && v[1] <= f64::MAX
     }
     #[inline(always)]
     pub fn sum(v: Two) -> f64 {
@@ -197,6 +318,22 @@ mod tests {
                 let want = plain::add(plain::load(&v), plain::mul(plain::load(&w), plain::both(q)));
                 (0..2).for_each(|k| same(out[k], want[k]));
                 same(ops::sum(ops::load(&v)), plain::sum(v));
+                let (a, b) = (ops::load(&v), ops::load(&w));
+                for (out, want) in [
+                    (ops::sub(a, b), plain::sub(v, w)),
+                    (ops::div(a, b), plain::div(v, w)),
+                    (ops::each_larger(a, b), plain::each_larger(v, w)),
+                    (ops::each_smaller(a, b), plain::each_smaller(v, w)),
+                    (ops::firsts(a, b), plain::firsts(v, w)),
+                    (ops::lasts(a, b), plain::lasts(v, w)),
+                    (ops::crossed(a, b, ops::both(-1.0), ops::both(p)), plain::crossed(v, w, [-1.0; 2], [p; 2])),
+                    (ops::crossed(a, b, ops::both(q), ops::both(2.0)), plain::crossed(v, w, [q; 2], [2.0; 2])),
+                ] {
+                    let mut got = [0.0; 2];
+                    ops::store(out, &mut got);
+                    (0..2).for_each(|k| same(got[k], want[k]));
+                }
+                assert_eq!(ops::are_below_infinity(a), plain::are_below_infinity(v));
             }
         }
     }

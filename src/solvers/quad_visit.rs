@@ -15,13 +15,17 @@ use super::sweep::Swept;
 use crate::linalg::{Lanes, Quad, Two};
 use crate::problem::Row;
 
+/// The bounds of a trio's second and third rows follow nothing.
+pub(super) const FREE: u8 = 0;
+/// They follow the first row's impulse.
+pub(super) const COUPLED: u8 = 1;
+/// They follow what the first row's impulse was once.
+pub(super) const FROZEN: u8 = 2;
+
 /// What visits of quads read and change.
 pub(super) struct Quads<'a, L> {
     lanes: L,
     relaxation: f64,
-    /// What the normal impulse is held between where it bounds others: everything, or one and one if the bounds are frozen.
-    fixed: f64,
-    most: f64,
     rows: &'a [Row],
     b: &'a [f64],
     compliance: &'a [f64],
@@ -37,12 +41,12 @@ pub(super) struct Quads<'a, L> {
 pub(super) struct Sums<F> {
     change: F,
     energy: F,
-    set_changes: usize,
+    set_changes: F,
 }
 
 impl<F: Copy> Sums<F> {
     pub fn new<L: Lanes<Four = F>>(lanes: L) -> Self {
-        Sums { change: lanes.all(0.0), energy: lanes.all(0.0), set_changes: 0 }
+        Sums { change: lanes.all(0.0), energy: lanes.all(0.0), set_changes: lanes.all(0.0) }
     }
 
     /// Tell the sweep.
@@ -51,24 +55,14 @@ impl<F: Copy> Sums<F> {
         let sum = |v: Quad| (v[0] + v[1]) + (v[2] + v[3]);
         swept.change += sum(lanes.store(self.change));
         swept.energy += sum(lanes.store(self.energy));
-        swept.set_changes += self.set_changes;
+        swept.set_changes += sum(lanes.store(self.set_changes)) as usize;
     }
 }
 
-/// Six numbers of a body.
-#[derive(Clone, Copy)]
-struct Six<F>(F, Two);
-
+/// A row's twelve entries.
 #[inline(always)]
-fn six<L: Lanes>(lanes: L, v: &[f64; 6]) -> Six<L::Four> {
-    let [a, b, c, d, e, f] = *v;
-    Six(lanes.load(&[a, b, c, d]), Two::load(&[e, f]))
-}
-
-/// A row's two halves.
-#[inline(always)]
-fn halves(row: &Row) -> &[[f64; 6]] {
-    row.k.as_chunks().0
+fn fours(row: &Row) -> &[Quad; 3] {
+    row.k.as_chunks().0.first_chunk().expect("twelve entries")
 }
 
 impl<'a, L: Lanes> Quads<'a, L> {
@@ -81,8 +75,6 @@ impl<'a, L: Lanes> Quads<'a, L> {
         Quads {
             lanes,
             relaxation: *relaxation,
-            fixed: if bounds.is_coupled() { f64::NEG_INFINITY } else { 1.0 },
-            most: if bounds.is_coupled() { f64::INFINITY } else { 1.0 },
             rows: &jacobian.rows()[..n],
             b: &problem.b()[..n],
             compliance: &jacobian.compliance()[..n],
@@ -99,10 +91,10 @@ impl<'a, L: Lanes> Quads<'a, L> {
         self.x
     }
 
-    /// Visit the trios that begin at these rows, `BACK`wards or in their order. `RUBS`: their second and third rows take
-    /// their bounds from the first. False: something overflowed, and nothing has changed.
+    /// Visit the trios that begin at these rows, `BACK`wards or in their order. `RUBS`: how their second and third rows
+    /// take their bounds from the first. False: something overflowed, and nothing has changed.
     #[inline(always)]
-    pub fn visit<const BACK: bool, const RUBS: bool>(
+    pub fn visit<const BACK: bool, const RUBS: u8>(
         &mut self,
         quad: &[u32; 4],
         notes: &[Quad; 6],
@@ -110,7 +102,8 @@ impl<'a, L: Lanes> Quads<'a, L> {
     ) -> bool {
         let lanes = self.lanes;
         let at = [quad[0] as usize, quad[1] as usize, quad[2] as usize, quad[3] as usize];
-        let dot = self.velocities(at);
+        let bodies = [self.bodies(at[0]), self.bodies(at[1]), self.bodies(at[2]), self.bodies(at[3])];
+        let dot = self.velocities(at, bodies);
         // Once more, or each of them is asked again whether it has these rows.
         let n = self.x.len();
         let (lo, hi) = (columns(lanes, &self.lo[..n], at), columns(lanes, &self.hi[..n], at));
@@ -131,11 +124,9 @@ impl<'a, L: Lanes> Quads<'a, L> {
                 target = lanes.sub(target, lanes.mul(lanes.mul(step, coupling), delta[r]));
             }
             let (mut lo, mut hi) = (lo[s], hi[s]);
-            if RUBS && s > 0 {
-                // Without a branch, at which the compiler would take the visit apart: most would go through memory.
-                let normal = lanes.at_least(new[0], lanes.all(self.fixed));
-                let normal = lanes.at_most(normal, lanes.all(self.most));
-                let reach = lanes.at_least(lanes.mul(width[s], normal), lanes.all(0.0));
+            if RUBS != FREE && s > 0 {
+                let half = if RUBS == COUPLED { lanes.mul(width[s], new[0]) } else { width[s] };
+                let reach = lanes.at_least(half, lanes.all(0.0));
                 lo = lanes.at_least(lo, lanes.mul(reach, lanes.all(-1.0)));
                 hi = lanes.at_most(hi, reach);
             }
@@ -143,25 +134,28 @@ impl<'a, L: Lanes> Quads<'a, L> {
             delta[s] = lanes.sub(new[s], old[s]);
             change = lanes.add(change, lanes.mul(lanes.mul(a, delta[s]), delta[s]));
             energy = lanes.add(energy, lanes.mul(lanes.mul(a, new[s]), new[s]));
-            set_changes += lanes.crossed(old[s], new[s], lo, hi);
+            set_changes = lanes.add(set_changes, lanes.crossed(old[s], new[s], lo, hi));
         }
+        // Left to itself the compiler adds up behind the branch, for which everything would go through memory.
+        let added = std::hint::black_box(Sums { change, energy, set_changes });
         if !lanes.are_below_infinity(change) {
             return false;
         }
-        *sums = Sums { change, energy, set_changes };
+        *sums = added;
         let new = [lanes.store(new[0]), lanes.store(new[1]), lanes.store(new[2])];
-        let delta = [lanes.store(delta[0]), lanes.store(delta[1]), lanes.store(delta[2])];
-        self.change(at[0], [new[0][0], new[1][0], new[2][0]], [delta[0][0], delta[1][0], delta[2][0]]);
-        self.change(at[1], [new[0][1], new[1][1], new[2][1]], [delta[0][1], delta[1][1], delta[2][1]]);
-        self.change(at[2], [new[0][2], new[1][2], new[2][2]], [delta[0][2], delta[1][2], delta[2][2]]);
-        self.change(at[3], [new[0][3], new[1][3], new[2][3]], [delta[0][3], delta[1][3], delta[2][3]]);
+        self.change::<0>(at[0], bodies[0], [new[0][0], new[1][0], new[2][0]], delta);
+        self.change::<1>(at[1], bodies[1], [new[0][1], new[1][1], new[2][1]], delta);
+        self.change::<2>(at[2], bodies[2], [new[0][2], new[1][2], new[2][2]], delta);
+        self.change::<3>(at[3], bodies[3], [new[0][3], new[1][3], new[2][3]], delta);
         true
     }
 
     /// `K y` of four trios: of their first rows, of their second and of their third ones.
     #[inline(always)]
-    fn velocities(&self, at: [usize; 4]) -> [L::Four; TRIO] {
-        let p = [self.products(at[0]), self.products(at[1]), self.products(at[2]), self.products(at[3])];
+    fn velocities(&self, at: [usize; 4], bodies: [[usize; 2]; 4]) -> [L::Four; TRIO] {
+        let (p, q) = (self.products(at[0], bodies[0]), self.products(at[1], bodies[1]));
+        let (r, s) = (self.products(at[2], bodies[2]), self.products(at[3], bodies[3]));
+        let p = [p, q, r, s];
         [
             self.lanes.sums([p[0][0], p[1][0], p[2][0], p[3][0]]),
             self.lanes.sums([p[0][1], p[1][1], p[2][1], p[3][1]]),
@@ -171,40 +165,60 @@ impl<'a, L: Lanes> Quads<'a, L> {
 
     /// Of a trio's rows: four numbers each, whose sum is `K y`.
     #[inline(always)]
-    fn products(&self, i: usize) -> [L::Four; TRIO] {
+    fn products(&self, i: usize, bodies: [usize; 2]) -> [L::Four; TRIO] {
         let lanes = self.lanes;
-
         let rows = three(self.rows, i);
-        let (p, q) = (six(lanes, &self.y[rows[0].body[0] as usize]), six(lanes, &self.y[rows[0].body[1] as usize]));
-        let mut out = [lanes.all(0.0); TRIO];
+        let y = self.twelve(bodies);
+        let mut out = y;
         for s in 0..TRIO {
-            let k = halves(&rows[s]);
-            let (k, l) = (six(lanes, &k[0]), six(lanes, &k[1]));
-            let most = lanes.add(lanes.mul(k.0, p.0), lanes.mul(l.0, q.0));
-            out[s] = lanes.add_two(most, k.1 * p.1 + l.1 * q.1);
+            let k = fours(&rows[s]);
+            let outer = lanes.add(lanes.mul(lanes.load(&k[0]), y[0]), lanes.mul(lanes.load(&k[2]), y[2]));
+            out[s] = lanes.add(outer, lanes.mul(lanes.load(&k[1]), y[1]));
         }
         out
     }
 
-    /// A trio's new x, and `y ← y + Kᵀ δ`.
+    /// The bodies of the row at i.
     #[inline(always)]
-    fn change(&mut self, i: usize, new: [f64; TRIO], delta: [f64; TRIO]) {
+    fn bodies(&self, i: usize) -> [usize; 2] {
+        let [first, second] = three(self.rows, i)[0].body;
+        [first as usize, second as usize]
+    }
+
+    /// y of a row's two bodies, in the order of its entries: four of the first, two of each, four of the second.
+    #[inline(always)]
+    fn twelve(&self, bodies: [usize; 2]) -> [L::Four; 3] {
+        let lanes = self.lanes;
+        let ([a, b, c, d, e, f], [g, h, i, j, k, l]) = (self.y[bodies[0]], self.y[bodies[1]]);
+        [lanes.load(&[a, b, c, d]), lanes.join(Two::load(&[e, f]), Two::load(&[g, h])), lanes.load(&[i, j, k, l])]
+    }
+
+    /// The new x of the trio in a lane, and `y ← y + Kᵀ δ`.
+    #[inline(always)]
+    fn change<const LANE: usize>(&mut self, i: usize, bodies: [usize; 2], new: [f64; TRIO], delta: [L::Four; TRIO]) {
         let lanes = self.lanes;
         self.x[i..i + TRIO].copy_from_slice(&new);
         let rows = three(self.rows, i);
-
-        for half in 0..2 {
-            let y = &mut self.y[rows[0].body[half] as usize];
-            let mut sum = six(lanes, y);
-            for s in 0..TRIO {
-                let k = six(lanes, &halves(&rows[s])[half]);
-                sum.0 = lanes.add(sum.0, lanes.mul(k.0, lanes.all(delta[s])));
-                sum.1 = sum.1.add_product(k.1, Two::both(delta[s]));
+        let mut y = self.twelve(bodies);
+        for s in 0..TRIO {
+            let (k, delta) = (fours(&rows[s]), lanes.spread::<LANE>(delta[s]));
+            for c in 0..3 {
+                y[c] = lanes.add(y[c], lanes.mul(lanes.load(&k[c]), delta));
             }
-            let [a, b, c, d] = lanes.store(sum.0);
-            let mut rest = [0.0; 2];
-            sum.1.store(&mut rest);
-            *y = [a, b, c, d, rest[0], rest[1]];
+        }
+        // In the pieces in which they are read, or the next visit waits until they are all in the cache.
+        let [first, second] = lanes.split(y[1]);
+        if let Some((four, two)) = self.y[bodies[0]].split_first_chunk_mut() {
+            *four = lanes.store(y[0]);
+            if let Some(two) = two.first_chunk_mut() {
+                first.store(two);
+            }
+        }
+        if let Some((two, four)) = self.y[bodies[1]].split_first_chunk_mut() {
+            second.store(two);
+            if let Some(four) = four.first_chunk_mut() {
+                *four = lanes.store(y[2]);
+            }
         }
     }
 }

@@ -138,7 +138,9 @@ impl Plan {
 fn trio_at(problem: &Problem, jacobian: &Jacobian, i: usize) -> Option<bool> {
     let rows: &[_; TRIO] = jacobian.rows()[i..].first_chunk()?;
     let normal = |i: usize| problem.friction().normal_of(i);
-    let same = rows[1].body == rows[0].body && rows[2].body == rows[0].body;
+    let body = rows[0].body;
+    // The two are read together and written together, so they are two.
+    let same = rows[1].body == body && rows[2].body == body && body[0] != body[1];
     match (same, normal(i), normal(i + 1), normal(i + 2)) {
         (true, None, None, None) => Some(false),
         (true, None, Some(p), Some(q)) if p == i && q == i => Some(true),

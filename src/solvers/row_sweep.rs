@@ -16,7 +16,7 @@
 //! Rows are visited in chunks, at whose end all changes go into `y`: then sweeps may follow each other chunk by chunk
 //! (`wave.rs`), and have the same bits whether they do or not.
 
-use super::quad_visit::{Quads, Sums};
+use super::quad_visit::{Quads, Sums, COUPLED, FREE, FROZEN};
 use super::quads::{Part, Plan, QUAD_ROWS, TRIO};
 use super::sweep::Swept;
 use super::wave::{self, Wave};
@@ -92,21 +92,24 @@ impl RowSweep<'_> {
         fetch: &mut Fetch<'_>,
     ) {
         let rubbing = if self.bounds.has_friction() { part.rubbing } else { 0 };
-        let plain = rubbing..part.quads.len();
         if BACK {
             self.others::<BACK>(&part, swept, fetch);
-            self.quads::<L, BACK, false>(lanes, &part, plain, swept, fetch);
-            self.quads::<L, BACK, true>(lanes, &part, 0..rubbing, swept, fetch);
+            self.quads::<L, BACK, FREE>(lanes, &part, rubbing..part.quads.len(), swept, fetch);
+        }
+        if self.bounds.is_coupled() {
+            self.quads::<L, BACK, COUPLED>(lanes, &part, 0..rubbing, swept, fetch);
         } else {
-            self.quads::<L, BACK, true>(lanes, &part, 0..rubbing, swept, fetch);
-            self.quads::<L, BACK, false>(lanes, &part, plain, swept, fetch);
+            self.quads::<L, BACK, FROZEN>(lanes, &part, 0..rubbing, swept, fetch);
+        }
+        if !BACK {
+            self.quads::<L, BACK, FREE>(lanes, &part, rubbing..part.quads.len(), swept, fetch);
             self.others::<BACK>(&part, swept, fetch);
         }
     }
 
-    /// Visit those quads of a chunk; `RUBS`: bounds follow the trios' first rows.
+    /// Visit those quads of a chunk; `RUBS`: how their bounds follow the trios' first rows.
     #[inline(always)]
-    fn quads<L: Lanes, const BACK: bool, const RUBS: bool>(
+    fn quads<L: Lanes, const BACK: bool, const RUBS: u8>(
         &mut self,
         lanes: L,
         part: &Part<'_>,
@@ -209,7 +212,7 @@ impl<const BACK: bool> Kernel for Once<'_, BACK> {
         let mut fetch = Fetch::new(&rows, plan);
         for k in 0..count {
             let chunk = |k: usize| if BACK { count - 1 - k } else { k };
-            if n > wave::NEAREST {
+            if wave::together(n) > 1 {
                 let next = (k + 1 < count).then(|| chunk(k + 1));
                 // Backwards the last rows come first: they all have to be there.
                 fetch.enter(chunk(k), next, if BACK { wave::CHUNK } else { LEAD });

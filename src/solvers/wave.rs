@@ -22,10 +22,9 @@ use std::ops::Range;
 pub(super) const CHUNK: usize = 1024;
 /// Sweeps that make one pass: two hide the memory where arithmetic takes half as long as reading, more reach further back.
 pub(super) const SWEEPS: usize = 4;
-/// Up to this many rows, some 25 MB, stay in the last cache from one sweep to the next, which is near enough.
+/// Up to this many rows, some 25 MB, stay in the last cache from one sweep to the next. That is near enough: the processor
+/// fetches them by itself, and neither several sweeps in one pass nor fetching ahead pays.
 const NEAR: usize = 1 << 17;
-/// Up to this many rows are so near that fetching them ahead does not pay.
-pub(super) const NEAREST: usize = 1 << 14;
 
 /// Sweeps that a problem of `n` rows is passed by together.
 pub(super) fn together(n: usize) -> usize {
