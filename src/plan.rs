@@ -99,14 +99,14 @@ pub const MAX_STAGES: usize = 7;
 
 /// Sweeps from a start that is nearly good enough.
 const FEW_SWEEPS: usize = 4;
-/// The same when time is limited and sweeps come next.
-const HASTY_PIVOTS: usize = 48;
 /// Sweeps over cones that come first when time is limited.
 const FIRST_SWEEPS: usize = 256;
 /// Pivots before the interior point method takes over: those that settle do so soon.
 const FIRST_PIVOTS: usize = 5;
 /// The same where friction bounds move, which takes both of them longer.
 const FIRST_PIVOTS_COUPLED: usize = 24;
+/// The same when time is limited and sweeps come next.
+const HASTY_PIVOTS: usize = 48;
 /// Interior point steps on very many bodies with coupled friction.
 const FEW_INTERIOR_STEPS: usize = 40;
 /// Passes over the islands: one, unless time is limited.
