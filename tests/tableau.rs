@@ -83,7 +83,7 @@ fn eliminated_rows_rest() {
         let (q, mut y) = (random.vector(n), random.vector(n));
         let mut t = tableau(n, &a);
         let (mut along, mut carried) = (q.clone(), q.clone());
-        t.eliminate(&vec![0.0; first], &mut along).unwrap();
+        t.eliminate(&vec![0.0; first], &mut along);
         t.forward(&mut carried);
         agree(&along, &carried, &format!("seed {seed}: right-hand side"));
         t.backward(&carried, &mut y);

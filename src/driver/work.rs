@@ -173,7 +173,7 @@ impl Work {
         let mut error = self.monitor.energy();
         let together = solver.together(problem);
         let in_haste = stage.reason == Reason::TimeLimit && !problem.has_cones();
-        let mut begin = if together > 1 { run.budget.seconds() } else { 0.0 };
+        let mut begin = 0.0;
         let mut begun = false;
         let mut pivots = Pivots { changes: usize::MAX, error, steps: 0 };
         loop {
@@ -183,7 +183,7 @@ impl Work {
             if !begun {
                 solver.start(problem, &mut self.state, settings)?;
                 begun = true;
-                if in_haste {
+                if in_haste || together > 1 {
                     begin = run.budget.seconds();
                 }
             }
@@ -252,15 +252,16 @@ impl Work {
     }
 
     /// Will pivots not settle soon? They change as many rows again; or, while friction bounds move and rows with them, their
-    /// error stays where it is. Then they only go on if time is limited, where what comes next would be sweeps.
+    /// error stays where it is.
     fn goes_astray(&self, pivots: &mut Pivots, problem: &Problem, settings: &Settings) -> bool {
         if problem.has_live_bounds() {
-            pivots.steps += usize::from(settings.time_limit <= 0.0);
             let least = self.monitor.least_energy();
+            pivots.steps += 1;
             if least <= FEWER * pivots.error {
                 (pivots.error, pivots.steps) = (least, 0);
             }
-            return pivots.steps >= PATIENCE;
+            // Within a time limit only sweeps would come next.
+            return pivots.steps >= PATIENCE && settings.time_limit <= 0.0;
         }
         let before = std::mem::replace(&mut pivots.changes, self.state.set_changes) as f64;
         let now = self.state.set_changes as f64;

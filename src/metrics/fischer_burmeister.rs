@@ -8,30 +8,28 @@
 /// the larger argument taken out: no cancellation, no overflow.
 #[inline]
 pub(super) fn phi(p: f64, q: f64) -> f64 {
-    if p == f64::INFINITY {
-        return q;
+    if p >= 0.0 {
+        return if p < q { phi_of_ordered(p, q) } else { phi_of_ordered(q, p) };
     }
     let size = p.abs();
-    if q == 0.0 || p == 0.0 {
+    if q == 0.0 {
         return p - size;
     }
     let ratio = if size < q { size / q } else { q / size };
     let root = (1.0 + ratio * ratio).sqrt();
-    if p > 0.0 {
-        // (p+q)² - (p²+q²) = 2pq
-        2.0 * ((if size < q { size } else { q }) / (1.0 + ratio + root))
-    } else if size < q {
+    if size < q {
         p * (1.0 + ratio / (1.0 + root))
     } else {
         p * (1.0 + root - ratio)
     }
 }
 
-/// The same of two numbers that are not negative, the smaller first, with the same bits and without a branch.
+/// The same of two numbers that are not negative, the smaller first, without a branch.
 #[inline(always)]
 pub(super) fn phi_of_ordered(least: f64, most: f64) -> f64 {
     let ratio = least / most;
     let root = (1.0 + ratio * ratio).sqrt();
+    // (p+q)² - (p²+q²) = 2pq
     let phi = 2.0 * (least / (1.0 + ratio + root));
     if most == f64::INFINITY || least == 0.0 {
         least

@@ -124,14 +124,12 @@ impl Totals {
         let (p, q) = (if w > 0.0 { x - lo } else { hi - x }, w.abs());
         let (least, most) = if p < q { (p, q) } else { (q, p) };
         let psi = fischer_burmeister::phi_of_ordered(least, most);
-        let is_bound = p < f64::INFINITY;
-        let penalty = (1.0 - DEFAULT_LAMBDA) * p * q;
         Totals {
             energy: energy_row(a, x, w, lo, hi),
             fischer_burmeister: psi,
             natural: least,
             merit: 0.5 * psi * psi,
-            penalized: DEFAULT_LAMBDA * psi + if is_bound { penalty } else { 0.0 },
+            penalized: DEFAULT_LAMBDA * psi + penalized::penalty(p, q, DEFAULT_LAMBDA),
             duality_gap: if q == 0.0 { 0.0 } else { q * p },
         }
     }

@@ -1,6 +1,7 @@
 //! Checks shared by everything that fills a problem.
 
 use crate::error::{Error, Result, Status};
+use crate::linalg::{with_lanes, Kernel, Lanes};
 
 /// A bound at or beyond this is no bound: Bullet writes 1e10 for infinity, ODE a true infinity.
 pub const INFINITE_BOUND: f64 = 1e10;
@@ -16,7 +17,7 @@ pub fn length(name: &str, found: usize, expected: usize) -> Result<()> {
 
 /// Refuse NaN and infinity, by name and index.
 pub fn finite(name: &str, values: &[f64]) -> Result<()> {
-    if are_finite(values) {
+    if are_finite(std::iter::once(values)) {
         return Ok(());
     }
     match values.iter().position(|v| !v.is_finite()) {
@@ -27,19 +28,31 @@ pub fn finite(name: &str, values: &[f64]) -> Result<()> {
     }
 }
 
-/// The same without a name, several at once: only zero times a finite number is zero.
-pub fn are_finite(values: &[f64]) -> bool {
-    let mut zero = [0.0; 8];
-    let (chunks, rest) = values.as_chunks::<8>();
-    for chunk in chunks {
-        for k in 0..8 {
-            zero[k] += 0.0 * chunk[k];
+/// The same without a name, of all parts of a whole, several numbers at once.
+pub fn are_finite<'a>(parts: impl Iterator<Item = &'a [f64]>) -> bool {
+    with_lanes(AreFinite(parts))
+}
+
+/// Only zero times a finite number is zero.
+struct AreFinite<I>(I);
+
+impl<'a, I: Iterator<Item = &'a [f64]>> Kernel for AreFinite<I> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) -> bool {
+        let (mut sum, mut rest) = (lanes.all(0.0), 0.0);
+        for part in self.0 {
+            let (fours, tail) = part.as_chunks();
+            for four in fours {
+                sum = lanes.add(sum, lanes.mul(lanes.load(four), lanes.all(0.0)));
+            }
+            for v in tail {
+                rest += 0.0 * v;
+            }
         }
+        lanes.store(sum) == [0.0; 4] && rest == 0.0
     }
-    for (zero, v) in zero.iter_mut().zip(rest) {
-        *zero += 0.0 * v;
-    }
-    zero.iter().sum::<f64>() == 0.0
 }
 
 /// `a * b`, or the sentence that it overflows.

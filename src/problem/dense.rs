@@ -1,6 +1,6 @@
 //! A as a square array, stored by rows.
 
-use super::check::{alike, product};
+use super::check::{alike, are_finite, product};
 use crate::error::{reserve, Error, Result, Status};
 use crate::linalg::{with_lanes, Kernel, Lanes};
 
@@ -41,7 +41,7 @@ pub(super) fn check(n: usize, a: &[f64], row_stride: usize, triangle: Triangle) 
     }
     let row = |i: usize| &a[i * row_stride..][..if triangle == Triangle::Lower { i + 1 } else { n }];
     // One question for all rows; who fails it is looked for afterwards.
-    if with_lanes(AreFinite { n, a, row_stride, triangle }) {
+    if are_finite((0..n).map(row)) {
         return Ok(());
     }
     for i in 0..n {
@@ -53,34 +53,6 @@ pub(super) fn check(n: usize, a: &[f64], row_stride: usize, triangle: Triangle) 
         }
     }
     Ok(())
-}
-
-/// Are all entries that count finite? Only zero times a finite number is zero.
-struct AreFinite<'a> {
-    n: usize,
-    a: &'a [f64],
-    row_stride: usize,
-    triangle: Triangle,
-}
-
-impl Kernel for AreFinite<'_> {
-    type Output = bool;
-
-    #[inline(always)]
-    fn run<L: Lanes>(self, lanes: L) -> bool {
-        let AreFinite { n, a, row_stride, triangle } = self;
-        let (mut sum, mut rest) = (lanes.all(0.0), 0.0);
-        for i in 0..n {
-            let (fours, tail) = a[i * row_stride..][..if triangle == Triangle::Lower { i + 1 } else { n }].as_chunks();
-            for four in fours {
-                sum = lanes.add(sum, lanes.mul(lanes.load(four), lanes.all(0.0)));
-            }
-            for v in tail {
-                rest += 0.0 * v;
-            }
-        }
-        lanes.store(sum) == [0.0; 4] && rest == 0.0
-    }
 }
 
 /// `w = A x`, four rows at a time.

@@ -149,7 +149,7 @@ impl Solver for ActiveSet {
         if self.begun {
             self.evaluate()?;
         } else {
-            self.tableau.eliminate(&self.least_pivot[..self.joints], &mut self.q)?;
+            self.tableau.eliminate(&self.least_pivot[..self.joints], &mut self.q);
             self.begun = true;
             self.guess();
         }
@@ -192,7 +192,7 @@ impl ActiveSet {
                             *t = row[j as usize];
                         }
                     }
-                    if p < self.joints && in_order {
+                    if self.joints == n {
                         // Where a joint's chain ends. What was just written would keep waiting whoever reads it.
                         let is_zero = |chunk: &&[f64]| chunk.iter().fold(0, |bits, v| bits | v.to_bits()) << 1 == 0;
                         let zeros: usize = row[p..].rchunks(8).take_while(is_zero).map(<[f64]>::len).sum();

@@ -2,9 +2,9 @@
 //!
 //! A problem larger than the caches is read anew in every sweep, and the sweep waits for the memory. Here a sweep follows
 //! close behind the one before it, while the rows are still near: rows are cut into chunks, and a sweep visits a chunk as
-//! soon as the one before has passed every row that has to do with it. Meanwhile the first sweep's next chunk is fetched
-//! (`row_sweep.rs`): without that, it would wait for the memory, and the others for it. So is the next chunk of a sweep
-//! that follows so far behind that the nearer caches have lost it, as in packings, where neighbours are a layer away.
+//! soon as the one before has passed every row that has to do with it. Meanwhile what comes next is fetched
+//! (`row_sweep.rs`): without that, the first sweep would wait for the memory, and the others for it; and so would one that
+//! follows so far behind that the nearer caches have lost its rows, as in packings, where neighbours are a layer away.
 //!
 //! ```text
 //! sweep s + 1 may visit chunk c   when   sweep s has visited all chunks up to reach(c)

@@ -28,12 +28,9 @@ impl WithSimd for Eliminate<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Eliminate { tableau, least, q } = self;
-        let Tableau { t, origin, stride, n, first, is_whole, inverse, end, told, right, .. } = tableau;
+        let Tableau { t, origin, stride, n, first, is_whole, inverse, end, right, .. } = tableau;
         let (n, width, joints) = (*n, *stride / STRIP, least.len());
         let ((t, _), (right, _)) = (t[*origin..].as_chunks_mut::<STRIP>(), right.as_chunks_mut::<STRIP>());
-        for (i, (end, &told)) in end.iter_mut().zip(told.iter()).enumerate() {
-            *end = (told as usize).div_ceil(STRIP).max(i / STRIP + 1) as u32;
-        }
         let mut rows = Rows { t, width, n, least, inverse, end, right, q };
         let fours = joints - joints % FOUR;
         // No closures: they would not be compiled for these vectors.
@@ -116,9 +113,7 @@ impl Rows<'_> {
                         entries[m] = block[m * width + s][at];
                     }
                     add_rows(simd, &mut other[s..stop], &entries, &inverted, block, width, s);
-                    if let Some(end) = end.get_mut(i) {
-                        *end = (*end).max(stop as u32);
-                    }
+                    end[i] = end[i].max(stop as u32);
                 }
             }
         }

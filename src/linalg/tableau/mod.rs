@@ -37,14 +37,12 @@ pub struct Tableau {
     first: usize,
     /// Does what lies left of the diagonal mirror what lies right of it?
     is_whole: bool,
-    /// The inverses of their pivots and, during sweeps, of the others' diagonals; and in how many strips they end: after that
-    /// all is zero.
+    /// The inverses of their pivots and, during sweeps, of the others' diagonals.
     inverse: Vec<f64>,
+    /// In how many strips each row ends: after that all is zero. Only elimination asks, and keeps it up.
     end: Vec<u32>,
-    /// Behind the last column that each row had something in at the start, if it was told.
-    told: Vec<u32>,
-    /// The pivot's column, and during sweeps the velocities.
-    column: Vec<f64>,
+    /// The velocities during sweeps, padded as the rows are.
+    velocity: Vec<f64>,
     /// The right-hand side during elimination, padded as the rows are.
     right: Vec<f64>,
     pending: Pending,
@@ -63,8 +61,7 @@ impl Default for Tableau {
             is_whole: false,
             inverse: Vec::new(),
             end: Vec::new(),
-            told: Vec::new(),
-            column: Vec::new(),
+            velocity: Vec::new(),
             right: Vec::new(),
             pending: Pending::default(),
             arch: Arch::new(),
@@ -90,12 +87,11 @@ impl Tableau {
         reserve(&mut self.t, Self::room(n))?;
         reserve(&mut self.inverse, n)?;
         reserve(&mut self.end, n)?;
-        reserve(&mut self.told, n)?;
         reserve(&mut self.right, Self::stride(n))?;
         for column in self.pending.columns() {
             reserve(column, Self::stride(n))?;
         }
-        reserve(&mut self.column, Self::stride(n))
+        reserve(&mut self.velocity, Self::stride(n))
     }
 
     /// A matrix of zeros; its upper triangle is to be filled through [`Self::row_mut`] or [`Self::rows_mut`].
@@ -113,7 +109,6 @@ impl Tableau {
     pub fn shape(&mut self, n: usize) -> Result<()> {
         (self.n, self.first, self.is_whole) = (n, 0, false);
         self.stride = Self::stride(n);
-        self.end.clear();
         if self.t.len() != Self::room(n) {
             refill(&mut self.t, Self::room(n), 0.0)?;
         }
@@ -125,10 +120,10 @@ impl Tableau {
                 refill(column, self.stride, 0.0)?;
             }
         }
-        refill(&mut self.told, n, n as u32)?;
+        refill(&mut self.end, n, n.div_ceil(STRIP) as u32)?;
         refill(&mut self.inverse, n, 0.0)?;
         refill(&mut self.right, self.stride, 0.0)?;
-        refill(&mut self.column, self.stride, 0.0)
+        refill(&mut self.velocity, self.stride, 0.0)
     }
 
     /// Row i from its diagonal on.
@@ -152,7 +147,9 @@ impl Tableau {
 
     /// These rows have nothing but zeros from that column on.
     pub fn end_rows(&mut self, rows: Range<usize>, column: usize) {
-        self.told[rows].fill(column as u32);
+        for i in rows {
+            self.end[i] = column.max(i + 1).div_ceil(STRIP) as u32;
+        }
     }
 
     /// Entry (i, i).
@@ -163,16 +160,14 @@ impl Tableau {
 
     /// Eliminate the first rows for good; each pivot is raised to the least one given for it. Carries a right-hand side
     /// along, as [`Self::forward`] does later.
-    pub fn eliminate(&mut self, least: &[f64], q: &mut [f64]) -> Result<()> {
-        refill(&mut self.end, least.len(), 0)?;
+    pub fn eliminate(&mut self, least: &[f64], q: &mut [f64]) {
         self.right[..self.n].copy_from_slice(q);
         self.arch.dispatch(Eliminate { tableau: self, least, q });
-        Ok(())
     }
 
     /// Carry a right-hand side through the elimination.
     pub fn forward(&self, q: &mut [f64]) {
-        for (k, (&inverse, &end)) in self.inverse.iter().zip(&self.end).enumerate() {
+        for (k, (&inverse, &end)) in self.inverse.iter().zip(&self.end[..self.first]).enumerate() {
             let row = &self.t[self.origin + k * self.stride..][k + 1..self.n.min(STRIP * end as usize)];
             let factor = q[k] * inverse;
             for (q, t) in q[k + 1..].iter_mut().zip(row) {
@@ -183,7 +178,7 @@ impl Tableau {
 
     /// The eliminated rows' y with `A y + q = 0` there, from q after [`Self::forward`] and the other rows' y.
     pub fn backward(&self, q: &[f64], y: &mut [f64]) {
-        for (k, (&inverse, &end)) in self.inverse.iter().zip(&self.end).enumerate().rev() {
+        for (k, (&inverse, &end)) in self.inverse.iter().zip(&self.end[..self.first]).enumerate().rev() {
             let end = self.n.min(STRIP * end as usize);
             let row = &self.t[self.origin + k * self.stride..][k + 1..end];
             // What was found last comes in last: the others need not wait for it.
@@ -236,7 +231,7 @@ impl Tableau {
         }
         self.is_whole = true;
         let (stride, n) = (self.stride, self.n);
-        let is_small = self.strips() <= FEW;
+        let is_small = self.has_few_strips();
         let t = &mut self.t[self.origin..];
         for i in if is_small { self.first..n } else { n..n } {
             let (above, below) = t.split_at_mut((i + 1) * stride);
@@ -282,9 +277,9 @@ impl WithSimd for Sweep<'_> {
     fn with_simd<S: Simd>(self, simd: S) {
         let Sweep { tableau, sweeps, least, most, y, w } = self;
         tableau.complete();
-        let Tableau { t, origin, stride, n, first, inverse, column, .. } = tableau;
+        let Tableau { t, origin, stride, n, first, inverse, velocity, .. } = tableau;
         let (n, width, first, strips) = (*n, *stride / STRIP, *first, n.div_ceil(STRIP));
-        let ((t, _), (velocity, _)) = (t[*origin..].as_chunks::<STRIP>(), column.as_chunks_mut::<STRIP>());
+        let ((t, _), (velocity, _)) = (t[*origin..].as_chunks::<STRIP>(), velocity.as_chunks_mut::<STRIP>());
         for p in first..n {
             inverse[p] = 1.0 / t[p * width + p / STRIP][p % STRIP];
         }
