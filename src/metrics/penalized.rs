@@ -25,9 +25,11 @@ pub(super) fn penalized_phi(p: f64, q: f64, lambda: f64) -> f64 {
 
 #[inline]
 pub(super) fn penalty(p: f64, q: f64, lambda: f64) -> f64 {
+    // All of it, then what counts: no branch, so that rows are found side by side.
+    let penalty = (1.0 - lambda) * (if p > 0.0 { p } else { 0.0 }) * q;
     if p == f64::INFINITY {
         0.0
     } else {
-        (1.0 - lambda) * p.max(0.0) * q
+        penalty
     }
 }
