@@ -40,4 +40,5 @@ wheels=$("$dir/venv/bin/python" -m pip list --format=freeze 2>/dev/null | sed -n
 PEER_VERSIONS=$( (debian libode-dev; echo; debian libbullet-dev; echo; debian libsiconos-numerics-dev; echo
     locked clarabel; locked osqp; echo "$wheels") | grep . | paste -sd, | sed 's/,/, /g')
 export PEER_VERSIONS
+mkdir -p "${DOCS:-docs}"
 "$dir/release/bench-peers" race "$dir" tests/data/engines.h5 "${DOCS:-docs}"

@@ -15,4 +15,5 @@ worker scale_bullet $cxx -DBT_USE_DOUBLE_PRECISION bench_peers/workers/scale_bul
     $(pkg-config --cflags bullet 2>/dev/null) -lBulletDynamics-float64 -lBulletCollision-float64 -lLinearMath-float64
 PEER_VERSIONS="$(debian libode-dev), $(debian libbullet-dev)"
 export PEER_VERSIONS
+mkdir -p "${DOCS:-docs}"
 "$dir/release/bench-peers" scale "$dir" "${DOCS:-docs}"

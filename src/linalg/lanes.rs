@@ -125,7 +125,8 @@ pub fn at_most(v: f64, most: f64) -> f64 {
     ops::smaller(v, most)
 }
 
-/// Ask for the cache line at `place`, which will be read soon. Changes nothing, waits for nothing.
+/// Ask for the cache line at `place`, which will be read soon, in the second cache: the first is too small to keep what
+/// comes that early, and waits for few lines at a time. Changes nothing, waits for nothing.
 #[inline(always)]
 pub fn fetch<T>(place: &T) {
     ops::fetch(std::ptr::from_ref(place).cast());
@@ -208,7 +209,7 @@ mod sse2 {
     }
     #[inline(always)]
     pub fn fetch(place: *const i8) {
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(place) }
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(place) }
     }
 }
 

@@ -29,7 +29,7 @@ const AHEAD: usize = 2;
 /// Rows whose numbers share a cache line.
 const LINE: usize = 8;
 /// Rows from a visit to what is fetched meanwhile: beyond the rows that the next quads are made of, which takes the memory's
-/// time, and so near that the nearest cache keeps them.
+/// time, and so near that the second cache keeps them.
 const LEAD: usize = 96;
 
 /// `[A_i,i-1, A_i,i-2]` of every row i of a list, where i - 1 is the row before it on the list; zero where there is none.
