@@ -145,6 +145,16 @@ pub(crate) fn refill<T: Clone>(v: &mut Vec<T>, len: usize, value: T) -> Result<(
     Ok(())
 }
 
+/// Make `v` hold `len` entries that are overwritten before they are read: those that are there may stay.
+#[inline(always)]
+pub(crate) fn resize<T: Clone>(v: &mut Vec<T>, len: usize, value: T) -> Result<()> {
+    if v.len() != len {
+        reserve(v, len)?;
+        v.resize(len, value);
+    }
+    Ok(())
+}
+
 /// Make sure `v` can hold `len` entries without allocating again.
 pub(crate) fn reserve<T>(v: &mut Vec<T>, len: usize) -> Result<()> {
     v.try_reserve_exact(len.saturating_sub(v.len())).map_err(|_| {

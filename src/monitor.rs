@@ -1,6 +1,6 @@
 //! What happened during a solve: records, the best iterate, the stop rules, the history.
 
-use crate::error::{refill, reserve, Result};
+use crate::error::{reserve, resize, Result};
 use crate::metrics::{Measure, Point, Totals};
 use crate::plan::Reason;
 use crate::problem::FrictionMode;
@@ -250,9 +250,7 @@ impl Monitor {
     /// A new solve of `n` rows.
     pub fn start(&mut self, n: usize, judge: Measure, settings: &Settings) -> Result<()> {
         // The first measurement fills it.
-        if self.best_x.len() != n {
-            refill(&mut self.best_x, n, 0.0)?;
-        }
+        resize(&mut self.best_x, n, 0.0)?;
         self.judge = judge;
         self.best_error = f64::INFINITY;
         self.best_energy = f64::INFINITY;

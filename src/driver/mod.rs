@@ -10,7 +10,7 @@ mod work;
 
 pub use islands::Executor;
 
-use crate::error::{refill, reserve, Error, Result, Status};
+use crate::error::{reserve, resize, Error, Result, Status};
 use crate::metrics::Measure;
 use crate::monitor::{Iteration, Outcome, Report, StageReport};
 use crate::plan::{Plan, Reason, MAX_STAGES};
@@ -302,10 +302,7 @@ impl Engine {
         if self.may_split(problem) {
             self.split.reserve(problem)?;
         }
-        // Overwritten at the end of the solve.
-        if self.row_errors.len() != problem.len() {
-            refill(&mut self.row_errors, problem.len(), 0.0)?;
-        }
+        resize(&mut self.row_errors, problem.len(), 0.0)?;
         self.stages.clear();
         reserve(&mut self.stages, MAX_STAGES)
     }

@@ -1,7 +1,7 @@
 //! The loop itself: one solver moves the iterate, and everything around it is counted, timed, measured and shown.
 
 use super::{Observation, Observer};
-use crate::error::{refill, reserve, Result};
+use crate::error::{reserve, resize, Result};
 use crate::metrics::{Measure, Point};
 use crate::monitor::{Iteration, Monitor, Outcome};
 use crate::plan::{Reason, Stage};
@@ -98,10 +98,7 @@ impl Work {
     /// Go to x = clamp(0). Returns the error there, which is the problem's own scale.
     pub fn begin(&mut self, problem: &Problem, judge: Measure, settings: &Settings) -> Result<f64> {
         for v in self.rows() {
-            // All but x is overwritten before it is read.
-            if v.len() != problem.len() {
-                refill(v, problem.len(), 0.0)?;
-            }
+            resize(v, problem.len(), 0.0)?;
         }
         self.state.x.fill(0.0);
         reserve(&mut self.scratch, 6 * (problem.bodies() + 1))?;

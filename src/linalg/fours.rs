@@ -40,8 +40,8 @@ pub trait Lanes: Copy {
     fn split(self, v: Self::Four) -> [Two; 2];
     /// The sum of each.
     fn sums(self, v: [Self::Four; 4]) -> Self::Four;
-    /// The first three columns of four rows.
-    fn columns(self, rows: [Self::Four; 4]) -> [Self::Four; 3];
+    /// The columns of four rows.
+    fn columns(self, rows: [Self::Four; 4]) -> [Self::Four; 4];
     /// Ones where only one of `p` and `q` lies between `least` and `most`, zeros elsewhere.
     fn crossed(self, p: Self::Four, q: Self::Four, least: Self::Four, most: Self::Four) -> Self::Four;
     /// Is none of them larger than the largest number, or NaN?
@@ -144,7 +144,7 @@ mod avx {
             self.avx._mm256_add_pd(halves.0, halves.1)
         }
         #[inline(always)]
-        fn columns(self, rows: [__m256d; 4]) -> [__m256d; 3] {
+        fn columns(self, rows: [__m256d; 4]) -> [__m256d; 4] {
             let avx = self.avx;
             let (p, q) = (avx._mm256_unpacklo_pd(rows[0], rows[1]), avx._mm256_unpacklo_pd(rows[2], rows[3]));
             let (r, s) = (avx._mm256_unpackhi_pd(rows[0], rows[1]), avx._mm256_unpackhi_pd(rows[2], rows[3]));
@@ -152,6 +152,7 @@ mod avx {
                 avx._mm256_permute2f128_pd::<0x20>(p, q),
                 avx._mm256_permute2f128_pd::<0x20>(r, s),
                 avx._mm256_permute2f128_pd::<0x31>(p, q),
+                avx._mm256_permute2f128_pd::<0x31>(r, s),
             ]
         }
         #[inline(always)]
@@ -235,12 +236,13 @@ impl Lanes for Plain {
         [sums_of_two(v[0], v[1]), sums_of_two(v[2], v[3])]
     }
     #[inline(always)]
-    fn columns(self, rows: [[Two; 2]; 4]) -> [[Two; 2]; 3] {
+    fn columns(self, rows: [[Two; 2]; 4]) -> [[Two; 2]; 4] {
         let [p, q, r, s] = rows;
         [
             [p[0].firsts(q[0]), r[0].firsts(s[0])],
             [p[0].lasts(q[0]), r[0].lasts(s[0])],
             [p[1].firsts(q[1]), r[1].firsts(s[1])],
+            [p[1].lasts(q[1]), r[1].lasts(s[1])],
         ]
     }
     #[inline(always)]

@@ -3,9 +3,6 @@
 use crate::error::{Error, Result, Status};
 use crate::linalg::{with_lanes, Kernel, Lanes};
 
-/// A bound at or beyond this is no bound: Bullet writes 1e10 for infinity, ODE a true infinity.
-pub const INFINITE_BOUND: f64 = 1e10;
-
 /// Refuse a buffer of the wrong length, by name.
 pub fn length(name: &str, found: usize, expected: usize) -> Result<()> {
     if found == expected {
@@ -67,35 +64,4 @@ pub fn alike(p: f64, q: f64, a_ii: f64, a_jj: f64, tolerance: f64) -> bool {
     // Written without a square root; false for NaN diagonals too.
     let gap = p - q;
     p == q || gap * gap <= tolerance * tolerance * (a_ii * a_jj).max(0.0)
-}
-
-/// A bound as it is meant: |v| >= 1e10 is infinite.
-#[inline]
-pub fn as_bound(v: f64) -> f64 {
-    if v >= INFINITE_BOUND {
-        f64::INFINITY
-    } else if v <= -INFINITE_BOUND {
-        f64::NEG_INFINITY
-    } else {
-        v
-    }
-}
-
-/// Refuse bounds with nothing between them, and NaN, by name and index.
-pub fn intervals(lo: &[f64], hi: &[f64]) -> Result<()> {
-    // One question for all rows; who fails it is looked for afterwards.
-    let is_interval = |(&lo, &hi): (&f64, &f64)| (lo <= hi) & (lo < INFINITE_BOUND) & (hi > -INFINITE_BOUND);
-    if lo.iter().zip(hi).fold(true, |all, row| all & is_interval(row)) {
-        return Ok(());
-    }
-    let Some(i) = lo.iter().zip(hi).position(|row| !is_interval(row)) else { return Ok(()) };
-    let (l, h) = (as_bound(lo[i]), as_bound(hi[i]));
-    let invalid = |sentence: std::fmt::Arguments<'_>| Err(Error::new(Status::InvalidValue, sentence));
-    if l.is_nan() || l == f64::INFINITY {
-        invalid(format_args!("lo[{i}] is {}", lo[i]))
-    } else if h.is_nan() || h == f64::NEG_INFINITY {
-        invalid(format_args!("hi[{i}] is {}", hi[i]))
-    } else {
-        invalid(format_args!("lo[{i}] = {l} lies above hi[{i}] = {h}"))
-    }
 }

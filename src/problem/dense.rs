@@ -1,7 +1,7 @@
 //! A as a square array, stored by rows.
 
 use super::check::{alike, are_finite, product};
-use crate::error::{reserve, Error, Result, Status};
+use crate::error::{reserve, resize, Error, Result, Status};
 use crate::linalg::{with_lanes, Kernel, Lanes};
 
 /// Which entries of a dense matrix the caller filled. Numbers are part of the ABI.
@@ -19,12 +19,14 @@ pub enum Triangle {
 pub struct Dense {
     n: usize,
     a: Vec<f64>,
+    /// A small matrix in the making, which may turn out not to be finite.
+    next: Vec<f64>,
     /// Was only one triangle given?
     mirrored: bool,
 }
 
-/// Refuse a matrix that is too short or not finite.
-pub(super) fn check(n: usize, a: &[f64], row_stride: usize, triangle: Triangle) -> Result<()> {
+/// Refuse a matrix that is too short.
+pub(super) fn check_size(n: usize, a: &[f64], row_stride: usize) -> Result<()> {
     if row_stride < n {
         return Err(Error::new(
             Status::InvalidSize,
@@ -39,6 +41,11 @@ pub(super) fn check(n: usize, a: &[f64], row_stride: usize, triangle: Triangle) 
             format_args!("a has length {}, expected at least {needed}", a.len()),
         ));
     }
+    Ok(())
+}
+
+/// Refuse a matrix that is not finite.
+pub(super) fn check(n: usize, a: &[f64], row_stride: usize, triangle: Triangle) -> Result<()> {
     let row = |i: usize| &a[i * row_stride..][..if triangle == Triangle::Lower { i + 1 } else { n }];
     // One question for all rows; who fails it is looked for afterwards.
     if are_finite((0..n).map(row)) {
@@ -95,6 +102,63 @@ impl Kernel for Multiply<'_> {
     }
 }
 
+/// Write a lower triangle and mirror it, four by four. Was all of it finite?
+struct Mirror<'a> {
+    n: usize,
+    a: &'a [f64],
+    row_stride: usize,
+    out: &'a mut [f64],
+}
+
+impl Kernel for Mirror<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) -> bool {
+        let Mirror { n, a, row_stride, out } = self;
+        // Only zero times a finite number is zero.
+        let (zero, mut sum, mut rest) = (lanes.all(0.0), lanes.all(0.0), 0.0);
+        let whole = n - n % 4;
+        for i in (0..whole).step_by(4) {
+            let mut given = [&[][..]; 4];
+            for r in 0..4 {
+                given[r] = a[(i + r) * row_stride..][..i].as_chunks::<4>().0;
+            }
+            let (above, own) = out.split_at_mut(i * n);
+            for (j, columns) in above.chunks_exact_mut(4 * n).enumerate() {
+                let mut rows = [zero; 4];
+                for r in 0..4 {
+                    rows[r] = lanes.load(&given[r][j]);
+                    sum = lanes.add(sum, lanes.mul(rows[r], zero));
+                    if let Some(out) = own[r * n + 4 * j..].first_chunk_mut() {
+                        *out = lanes.store(rows[r]);
+                    }
+                }
+                let mirrored = lanes.columns(rows);
+                for c in 0..4 {
+                    if let Some(out) = columns[c * n + i..].first_chunk_mut() {
+                        *out = lanes.store(mirrored[c]);
+                    }
+                }
+            }
+            // Number by number: vectors would wait for what was written in parts.
+            for r in 0..4 {
+                for (c, &v) in a[(i + r) * row_stride + i..][..r + 1].iter().enumerate() {
+                    rest += 0.0 * v;
+                    (own[r * n + i + c], own[c * n + i + r]) = (v, v);
+                }
+            }
+        }
+        for i in whole..n {
+            for (j, &v) in a[i * row_stride..][..i + 1].iter().enumerate() {
+                rest += 0.0 * v;
+                (out[i * n + j], out[j * n + i]) = (v, v);
+            }
+        }
+        lanes.store(sum) == [0.0; 4] && rest == 0.0
+    }
+}
+
 /// How many entries off the diagonal are not zero.
 pub(super) fn count(n: usize, a: &[f64], row_stride: usize, triangle: Triangle) -> usize {
     let count = |row: &[f64]| row.iter().filter(|&&v| v != 0.0).count();
@@ -126,16 +190,21 @@ impl Dense {
             Triangle::Lower => {
                 // Every entry is overwritten.
                 self.a.resize(n * n, 0.0);
-                for i in 0..n {
-                    let given = &a[i * row_stride..][..i + 1];
-                    let (above, rest) = self.a.split_at_mut(i * n);
-                    rest[..i + 1].copy_from_slice(given);
-                    for (row, v) in above.chunks_exact_mut(n).zip(given) {
-                        row[i] = *v;
-                    }
-                }
+                with_lanes(Mirror { n, a, row_stride, out: &mut self.a });
             }
         }
+        Ok(())
+    }
+
+    /// Copy a lower triangle, or refuse one that is not finite and change nothing.
+    pub(super) fn fill_lower(&mut self, n: usize, a: &[f64], row_stride: usize) -> Result<()> {
+        self.reserve(n)?;
+        resize(&mut self.next, n * n, 0.0)?;
+        if !with_lanes(Mirror { n, a, row_stride, out: &mut self.next }) {
+            return check(n, a, row_stride, Triangle::Lower);
+        }
+        std::mem::swap(&mut self.a, &mut self.next);
+        (self.n, self.mirrored) = (n, true);
         Ok(())
     }
 
@@ -155,6 +224,12 @@ impl Dense {
     /// Is it surely symmetric to the last bit, because one triangle is a copy of the other?
     pub fn is_mirrored(&self) -> bool {
         self.mirrored
+    }
+
+    /// All rows, one after the other.
+    #[inline]
+    pub fn rows(&self) -> &[f64] {
+        &self.a
     }
 
     /// Row `i`.

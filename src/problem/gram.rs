@@ -5,7 +5,7 @@
 
 use super::jacobian::{Jacobian, Row, ROW_LEN};
 use crate::error::{refill, reserve, Result};
-use crate::linalg::Tableau;
+use crate::linalg::{with_lanes, Kernel, Lanes, Tableau};
 use pulp::{Arch, Simd, WithSimd};
 
 /// Rows that are treated together.
@@ -53,28 +53,10 @@ impl Gram {
         let (rows, world) = (jacobian.rows(), jacobian.bodies());
         self.reserve(order.len(), world)?;
         self.groups.clear();
-        self.quads.clear();
-        for (p, &i) in order.iter().enumerate() {
-            let Row { k, body } = &rows[i as usize];
-            let place = match self.groups.last_mut() {
-                Some(group) if group.body == *body => {
-                    group.len += 1;
-                    (group.len - 1) % FOUR
-                }
-                _ => {
-                    self.groups.push(Group { first: p, len: 1, body: *body, quad: self.quads.len(), end: 0 });
-                    0
-                }
-            };
-            if place == 0 {
-                self.quads.push([[[0.0; FOUR]; 6]; 2]);
-            }
-            if let Some(quad) = self.quads.last_mut() {
-                for (column, k) in quad.as_flattened_mut().iter_mut().zip(k) {
-                    column[place] = *k;
-                }
-            }
+        if self.quads.len() < order.len() {
+            refill(&mut self.quads, order.len(), [[[0.0; FOUR]; 6]; 2])?;
         }
+        with_lanes(Gather { rows, order, groups: &mut self.groups, quads: &mut self.quads });
         refill(&mut self.head, world, NONE)?;
         refill(&mut self.next, 2 * self.groups.len(), NONE)?;
         let Gram { groups, quads, head, next, arch } = self;
@@ -84,6 +66,54 @@ impl Gram {
             tableau.end_rows(group.first..group.first + group.len, group.end);
         }
         Ok(())
+    }
+}
+
+/// Find the groups and turn their rows into columns.
+struct Gather<'a> {
+    rows: &'a [Row],
+    order: &'a [u32],
+    /// With room for as many as there are rows.
+    groups: &'a mut Vec<Group>,
+    quads: &'a mut [Quad],
+}
+
+impl Kernel for Gather<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) {
+        let Gather { rows, mut order, groups, quads } = self;
+        let (mut first, mut quad) = (0, 0);
+        while let Some(&i) = order.first() {
+            let body = rows[i as usize].body;
+            let mut len = 1;
+            while len < order.len() && rows[order[len] as usize].body == body {
+                len += 1;
+            }
+            groups.push(Group { first, len, body, quad, end: 0 });
+            let (group, rest) = order.split_at(len);
+            for four in group.chunks(FOUR) {
+                let mut k = [&[0.0; ROW_LEN]; FOUR];
+                for (k, &i) in k.iter_mut().zip(four) {
+                    *k = &rows[i as usize].k;
+                }
+                let out = quads[quad].as_flattened_mut().as_chunks_mut::<FOUR>().0;
+                for (c, out) in out.iter_mut().enumerate() {
+                    let mut part = [lanes.all(0.0); FOUR];
+                    for r in 0..FOUR {
+                        part[r] = lanes.load(&k[r].as_chunks().0[c]);
+                    }
+                    let columns = lanes.columns(part);
+                    for r in 0..FOUR {
+                        out[r] = lanes.store(columns[r]);
+                    }
+                }
+                quad += 1;
+            }
+            first += len;
+            order = rest;
+        }
     }
 }
 

@@ -76,15 +76,16 @@ impl Islands {
         let mut islands = 0;
         for i in 0..n {
             islands += 1;
-            let before = &a.row(i)[..i];
-            for (at, chunk) in before.chunks(CHUNK).enumerate().rev() {
+            let (chunks, tail) = a.row(i)[..i].as_chunks::<CHUNK>();
+            if islands > 1 {
+                islands -= self.join_row(i, CHUNK * chunks.len(), tail);
+            }
+            for (at, chunk) in chunks.iter().enumerate().rev() {
                 if islands == 1 {
                     break;
                 }
                 if chunk.iter().fold(0, |bits, v| bits | v.to_bits()) << 1 != 0 {
-                    for (j, _) in (CHUNK * at..).zip(chunk).filter(|(_, &v)| v != 0.0) {
-                        islands -= usize::from(self.joins(i, j));
-                    }
+                    islands -= self.join_row(i, CHUNK * at, chunk);
                 }
             }
             // What was mirrored has nothing new to say.
@@ -94,6 +95,18 @@ impl Islands {
                 }
             }
         }
+    }
+
+    /// Join row i to those from `first` on that it has an entry with. How many islands less are there?
+    #[inline]
+    fn join_row(&mut self, i: usize, first: usize, entries: &[f64]) -> usize {
+        let mut fewer = 0;
+        for (j, &v) in (first..).zip(entries) {
+            if v != 0.0 && self.parent[i] != self.parent[j] {
+                fewer += usize::from(self.joins(i, j));
+            }
+        }
+        fewer
     }
 
     /// Join each row to the bodies it moves.

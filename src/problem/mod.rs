@@ -6,6 +6,7 @@
 //! everything is checked before anything is written.
 
 mod body_graph;
+mod bounds;
 mod check;
 mod cones;
 mod csr;
@@ -17,7 +18,7 @@ mod jacobian;
 mod row_products;
 
 pub use body_graph::BodyGraph;
-pub use check::{as_bound, INFINITE_BOUND};
+pub use bounds::{as_bound, INFINITE_BOUND};
 pub use cones::{project_disc, Cone, Cones, Part};
 pub use csr::Csr;
 pub use dense::{Dense, Triangle};
@@ -27,8 +28,8 @@ pub use islands::{Islands, Places};
 pub use jacobian::{Jacobian, Row, BODY_LEN, ROW_LEN};
 
 use crate::error::{refill, reserve, Error, Result, Status};
-use crate::linalg::{at_least, at_most};
-use check::{finite, intervals, length};
+use bounds::intervals;
+use check::{finite, length};
 
 /// Off-diagonal pairs may differ by this fraction of `sqrt(a_ii a_jj)` and still count as symmetric: engines that
 /// compute A in single precision are off by 1e-7.
@@ -154,7 +155,11 @@ impl Problem {
     /// A as `n` rows of `row_stride` doubles, of which the first `n` count; with [`Triangle::Lower`] only `j <= i` is
     /// read and the rest mirrored. A large array that is mostly zeros is kept in compressed rows.
     pub fn set_dense(&mut self, n: usize, a: &[f64], row_stride: usize, triangle: Triangle) -> Result<()> {
-        dense::check(n, a, row_stride, triangle)?;
+        dense::check_size(n, a, row_stride)?;
+        let is_checked = n <= ALWAYS_DENSE && triangle == Triangle::Lower;
+        if !is_checked {
+            dense::check(n, a, row_stride, triangle)?;
+        }
         self.reserve_rows(n)?;
         if n > ALWAYS_DENSE {
             // For both, so that a smaller matrix of the other sort finds its memory.
@@ -166,10 +171,14 @@ impl Problem {
                 return Ok(());
             }
         }
-        self.dense.fill(n, a, row_stride, triangle)?;
+        if is_checked {
+            self.dense.fill_lower(n, a, row_stride)?;
+        } else {
+            self.dense.fill(n, a, row_stride, triangle)?;
+        }
         self.begin(Form::Dense, n);
-        for i in 0..n {
-            self.diagonal[i] = self.dense.row(i)[i];
+        for (diagonal, &a) in self.diagonal.iter_mut().zip(self.dense.rows().iter().step_by(n + 1)) {
+            *diagonal = a;
         }
         self.symmetric = triangle == Triangle::Lower || self.dense.is_symmetric(&self.diagonal, SYMMETRY_TOLERANCE);
         Ok(())
@@ -294,7 +303,7 @@ impl Problem {
             }
         }
         for (out, given) in [(&mut self.lo, lo), (&mut self.hi, hi)] {
-            out.iter_mut().zip(given).for_each(|(out, &v)| *out = as_bound(v));
+            bounds::copy(given, out);
         }
         Ok(())
     }
@@ -460,9 +469,7 @@ impl Problem {
     /// Move x into the bounds that hold there: rows that bound others first, then the rows that hang on them.
     pub fn clamp(&self, x: &mut [f64]) {
         if !self.friction.is_set() && !self.has_cones() {
-            for ((x, &lo), &hi) in x.iter_mut().zip(&self.lo).zip(&self.hi) {
-                *x = at_most(at_least(*x, lo), hi);
-            }
+            bounds::clamp(x, &self.lo, &self.hi);
             return;
         }
         for friction in [false, true] {

@@ -16,8 +16,8 @@
 //! round-off it stalls.
 
 use super::{damped, require_positive_diagonal, Progress, Solver, State};
-use crate::error::{refill, reserve, Error, Result, Status};
-use crate::linalg::{at_least, at_most, Tableau};
+use crate::error::{refill, reserve, resize, Error, Result, Status};
+use crate::linalg::{at_least, at_most, with_lanes, Kernel, Lanes, Tableau};
 use crate::problem::{Gram, Operator, Problem};
 use crate::settings::{Settings, SolverKind};
 use crate::Budget;
@@ -108,10 +108,7 @@ impl Solver for ActiveSet {
     fn start(&mut self, problem: &Problem, state: &mut State, _: &Settings) -> Result<()> {
         let n = problem.len();
         for v in self.rows() {
-            // What is in them is overwritten before it is read.
-            if v.len() != n {
-                refill(v, n, 0.0)?;
-            }
+            resize(v, n, 0.0)?;
         }
         self.sign.fill(1.0);
         self.lo.copy_from_slice(&state.lo);
@@ -179,24 +176,13 @@ impl ActiveSet {
             self.tableau.clear(n)?;
         }
         match problem.operator() {
+            Operator::Dense(a) if self.is_in_order() => self.tableau.copy(n, a.rows())?,
             Operator::Dense(a) => {
                 self.tableau.shape(n)?;
-                let in_order = self.joints == 0 || self.joints == n;
                 for p in 0..n {
                     let row = a.row(self.order[p] as usize);
-                    let out = self.tableau.row_mut(p);
-                    if in_order {
-                        out.copy_from_slice(&row[p..]);
-                    } else {
-                        for (t, &j) in out.iter_mut().zip(&self.order[p..]) {
-                            *t = row[j as usize];
-                        }
-                    }
-                    if self.joints == n {
-                        // Where a joint's chain ends. What was just written would keep waiting whoever reads it.
-                        let is_zero = |chunk: &&[f64]| chunk.iter().fold(0, |bits, v| bits | v.to_bits()) << 1 == 0;
-                        let zeros: usize = row[p..].rchunks(8).take_while(is_zero).map(<[f64]>::len).sum();
-                        self.tableau.end_rows(p..p + 1, n - zeros);
+                    for (t, &j) in self.tableau.row_mut(p).iter_mut().zip(&self.order[p..]) {
+                        *t = row[j as usize];
                     }
                 }
             }
@@ -247,26 +233,31 @@ impl ActiveSet {
         }
     }
 
+    /// Are the rows of the tableau in the problem's order?
+    fn is_in_order(&self) -> bool {
+        self.joints == 0 || self.joints == self.order.len()
+    }
+
     /// The problem of a correction y to the iterate.
     fn place(&mut self, problem: &Problem, state: &State) {
         let n = self.order.len();
-        let (x, w, a, b) = (&state.x[..n], &state.w[..n], &problem.diagonal()[..n], &problem.b()[..n]);
+        let (x, w) = (&state.x[..n], &state.w[..n]);
         let (lo, hi, q) = (&self.lo[..n], &self.hi[..n], &mut self.q[..n]);
         let (least, most) = (&mut self.least[..n], &mut self.most[..n]);
-        let (mut energy, mut size) = (0.0, 0.0);
-        for (p, &i) in self.order.iter().enumerate() {
-            let i = i as usize;
-            let (x, w, a, b, lo, hi) = (x[i], w[i], a[i], b[i], lo[i], hi[i]);
-            let compliance = 1.0 / a;
-            // What the row would do alone.
-            let step = at_most(at_least(x - w * compliance, lo), hi) - x;
-            energy += a * step * step;
-            size = at_least(size, b * b * compliance);
-            q[p] = w;
-            (least[p], most[p]) = (lo - x, hi - x);
-        }
+        let (energy, size) = with_lanes(Alone { x, w, lo, hi, diagonal: problem.diagonal(), b: problem.b() });
         self.energy = energy;
         self.tolerance = (SHARE * energy.sqrt()).max(ROUND_OFF * size.sqrt());
+        if self.joints == 0 || self.joints == n {
+            q.copy_from_slice(w);
+            for i in 0..n {
+                (least[i], most[i]) = (lo[i] - x[i], hi[i] - x[i]);
+            }
+        } else {
+            for (p, &i) in self.order.iter().enumerate() {
+                let i = i as usize;
+                (q[p], least[p], most[p]) = (w[i], lo[i] - x[i], hi[i] - x[i]);
+            }
+        }
     }
 
     /// Begin at y = 0 with no row free; sweep; let those enter that came to rest between their bounds.
@@ -421,9 +412,15 @@ impl ActiveSet {
     fn publish(&mut self, problem: &Problem, state: &mut State) {
         let n = self.order.len();
         let (x, a, lo, hi) = (&mut state.x[..n], &problem.diagonal()[..n], &self.lo[..n], &self.hi[..n]);
-        let places = self.y.iter().zip(&self.least).zip(&self.most);
+        let (joints, rest) = self.order.split_at(self.joints);
         let mut change = 0.0;
-        for (&i, ((y, least), most)) in self.order.iter().zip(places) {
+        for (&i, y) in joints.iter().zip(&self.y) {
+            let i = i as usize;
+            change += a[i] * y * y;
+            x[i] += y;
+        }
+        let places = self.y.iter().zip(&self.least).zip(&self.most).skip(self.joints);
+        for (&i, ((y, least), most)) in rest.iter().zip(places) {
             let i = i as usize;
             let old = x[i];
             let new = if y <= least {
@@ -439,5 +436,47 @@ impl ActiveSet {
         state.change = 0.5 * change;
         state.set_changes = self.pivots;
         state.w_is_exact = false;
+    }
+}
+
+/// What all rows would do, each alone: twice the energy of that, and the largest `b² / a`.
+struct Alone<'a> {
+    x: &'a [f64],
+    w: &'a [f64],
+    lo: &'a [f64],
+    hi: &'a [f64],
+    diagonal: &'a [f64],
+    b: &'a [f64],
+}
+
+impl Kernel for Alone<'_> {
+    type Output = (f64, f64);
+
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) -> (f64, f64) {
+        let Alone { x, w, lo, hi, diagonal, b } = self;
+        let (mut energy, mut size) = (lanes.all(0.0), lanes.all(0.0));
+        let ((x4, x), (w4, w), (lo4, lo)) = (x.as_chunks(), w.as_chunks(), lo.as_chunks());
+        let ((hi4, hi), (a4, a), (b4, b)) = (hi.as_chunks(), diagonal.as_chunks(), b.as_chunks());
+        let count = x4.len();
+        let (w4, lo4, hi4, a4, b4) = (&w4[..count], &lo4[..count], &hi4[..count], &a4[..count], &b4[..count]);
+        for k in 0..count {
+            let (x, w, a, b) = (lanes.load(&x4[k]), lanes.load(&w4[k]), lanes.load(&a4[k]), lanes.load(&b4[k]));
+            let compliance = lanes.div(lanes.all(1.0), a);
+            let to = lanes.sub(x, lanes.mul(w, compliance));
+            let step = lanes.sub(lanes.at_most(lanes.at_least(to, lanes.load(&lo4[k])), lanes.load(&hi4[k])), x);
+            energy = lanes.add(energy, lanes.mul(lanes.mul(a, step), step));
+            size = lanes.at_least(size, lanes.mul(lanes.mul(b, b), compliance));
+        }
+        let (energy, size) = (lanes.store(energy), lanes.store(size));
+        let mut energy = (energy[0] + energy[1]) + (energy[2] + energy[3]);
+        let mut size = at_least(at_least(size[0], size[1]), at_least(size[2], size[3]));
+        for (((((&x, &w), &lo), &hi), &a), &b) in x.iter().zip(w).zip(lo).zip(hi).zip(a).zip(b) {
+            let compliance = 1.0 / a;
+            let step = at_most(at_least(x - w * compliance, lo), hi) - x;
+            energy += a * step * step;
+            size = at_least(size, b * b * compliance);
+        }
+        (energy, size)
     }
 }

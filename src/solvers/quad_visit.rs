@@ -228,7 +228,8 @@ impl<'a, L: Lanes> Quads<'a, L> {
 fn columns<L: Lanes>(lanes: L, v: &[f64], at: [usize; 4]) -> [L::Four; TRIO] {
     let (p, q) = (lanes.load(four(v, at[0])), lanes.load(four(v, at[1])));
     let (r, s) = (lanes.load(four(v, at[2])), lanes.load(four(v, at[3])));
-    lanes.columns([p, q, r, s])
+    let [first, second, third, _] = lanes.columns([p, q, r, s]);
+    [first, second, third]
 }
 
 /// The three rows from i on.

@@ -13,7 +13,7 @@
 mod eliminate;
 mod pivots;
 
-use crate::error::{refill, reserve, Result};
+use crate::error::{refill, reserve, resize, Result};
 use crate::linalg::{at_least, at_most};
 use eliminate::Eliminate;
 use pivots::Pending;
@@ -24,7 +24,6 @@ use std::ops::Range;
 const STRIP: usize = 8;
 /// Up to so many strips the square is kept whole during pivots, and its rows are mirrored one by one.
 const FEW: usize = 4;
-
 /// The upper triangle of a symmetric matrix, row by row, and what pivots made of it.
 pub struct Tableau {
     /// What lies left of the diagonal, right of column n or below row n is padding that nobody reads.
@@ -97,11 +96,7 @@ impl Tableau {
     /// A matrix of zeros; its upper triangle is to be filled through [`Self::row_mut`] or [`Self::rows_mut`].
     pub fn clear(&mut self, n: usize) -> Result<()> {
         self.shape(n)?;
-        let width = self.stride / STRIP;
-        let (t, _) = self.t[self.origin..].as_chunks_mut::<STRIP>();
-        for (i, row) in t.chunks_exact_mut(width).take(n).enumerate() {
-            row[i / STRIP..].iter_mut().for_each(|strip| *strip = [0.0; STRIP]);
-        }
+        self.arch.dispatch(Clear(self));
         Ok(())
     }
 
@@ -109,21 +104,26 @@ impl Tableau {
     pub fn shape(&mut self, n: usize) -> Result<()> {
         (self.n, self.first, self.is_whole) = (n, 0, false);
         self.stride = Self::stride(n);
-        if self.t.len() != Self::room(n) {
+        // All but padding is overwritten.
+        if self.t.len() < Self::room(n) {
             refill(&mut self.t, Self::room(n), 0.0)?;
         }
         self.origin = self.t.as_ptr().align_offset(STRIP * size_of::<f64>()).min(STRIP);
         self.pending.clear();
-        for column in self.pending.columns() {
-            // All but padding is overwritten.
+        for column in self.pending.columns().chain([&mut self.right, &mut self.velocity]) {
             if column.len() < self.stride {
                 refill(column, self.stride, 0.0)?;
             }
         }
-        refill(&mut self.end, n, n.div_ceil(STRIP) as u32)?;
-        refill(&mut self.inverse, n, 0.0)?;
-        refill(&mut self.right, self.stride, 0.0)?;
-        refill(&mut self.velocity, self.stride, 0.0)
+        resize(&mut self.inverse, n, 0.0)?;
+        refill(&mut self.end, n, n.div_ceil(STRIP) as u32)
+    }
+
+    /// A square matrix by rows, of which only the upper triangle is asked for; finds where its rows end.
+    pub fn copy(&mut self, n: usize, rows: &[f64]) -> Result<()> {
+        self.shape(n)?;
+        self.arch.dispatch(Copy { tableau: self, rows });
+        Ok(())
     }
 
     /// Row i from its diagonal on.
@@ -259,6 +259,69 @@ impl Tableau {
             }
         }
     }
+}
+
+struct Clear<'a>(&'a mut Tableau);
+
+impl WithSimd for Clear<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Tableau { t, origin, stride, n, .. } = self.0;
+        // Who knows that these are zeros calls for help with each row, which costs more than a short row.
+        let zero = simd.splat_f64s(std::hint::black_box(0.0));
+        for (i, row) in t[*origin..].chunks_exact_mut(*stride).take(*n).enumerate() {
+            for v in S::as_mut_simd_f64s(&mut row[i / STRIP * STRIP..]).0 {
+                *v = zero;
+            }
+        }
+    }
+}
+
+struct Copy<'a> {
+    tableau: &'a mut Tableau,
+    rows: &'a [f64],
+}
+
+impl WithSimd for Copy<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        let Copy { tableau: Tableau { t, origin, stride, n, end, .. }, rows } = self;
+        let (n, stride) = (*n, *stride);
+        let rows = rows.chunks_exact(n.max(1)).zip(t[*origin..].chunks_exact_mut(stride));
+        for (p, ((row, out), end)) in rows.zip(end).enumerate() {
+            let mut last = p / STRIP + 1;
+            let (from, to) = (row.as_chunks::<STRIP>().0, out.as_chunks_mut::<STRIP>().0);
+            for s in p / STRIP..from.len() {
+                to[s] = from[s];
+                last = if is_zero(&from[s]) { last } else { s + 1 };
+            }
+            if n % STRIP > 0 {
+                // The last whole strip's worth, of which the most is there already.
+                match (row.last_chunk::<STRIP>(), out[..n].last_chunk_mut::<STRIP>()) {
+                    (Some(row), Some(out)) => {
+                        *out = *row;
+                        last = if is_zero(row) { last } else { n.div_ceil(STRIP) };
+                    }
+                    _ => out[..n].copy_from_slice(row),
+                }
+            }
+            *end = last as u32;
+        }
+    }
+}
+
+/// Is there nothing but zeros?
+#[inline(always)]
+fn is_zero(strip: &[f64; STRIP]) -> bool {
+    let mut bits = 0;
+    for v in strip {
+        bits |= v.to_bits();
+    }
+    bits << 1 == 0
 }
 
 struct Sweep<'a> {
