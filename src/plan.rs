@@ -110,7 +110,7 @@ const HASTY_PIVOTS: usize = 48;
 /// Interior point steps where friction bounds move: those that arrive do so soon, and on many bodies they are dear.
 const FEW_INTERIOR_STEPS: usize = 40;
 /// Pivots with tied friction that come after them, each for less than a step of theirs.
-const TIED_PIVOTS: usize = 1000;
+const TIED_PIVOTS: usize = 2000;
 /// Passes over the islands: one, unless time is limited.
 const ISLAND_PASSES: usize = 1000;
 /// Sweeps that come last.

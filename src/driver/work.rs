@@ -29,7 +29,7 @@ const FEW: f64 = 1.0 / 32.0;
 const PATIENCE: usize = 8;
 
 /// Pivots with tied friction rest for long, while impulses drift between redundant contacts, and then go on.
-const LONG_WINDOW: usize = 400;
+const LONG_WINDOW: usize = 1000;
 
 /// A start is nearly good enough when its error is at most so many times what it should be.
 const WITHIN_REACH: f64 = 30.0;
@@ -167,15 +167,19 @@ impl Work {
     ) -> Result<Outcome> {
         let most = settings.iterations(SolverKind::Auto).min(run.iteration.saturating_add(stage.iterations));
         let (mut interval, mut window) = (settings.interval(stage.solver), settings.stall_window(stage.solver));
-        if stage.reason == Reason::Polish && problem.has_live_bounds() {
-            window = window.max(LONG_WINDOW);
+        self.state.patient = stage.reason == Reason::Polish;
+        if self.state.patient
+            && stage.solver == SolverKind::Bpp
+            && problem.has_live_bounds()
+            && settings.stall_window == 0
+        {
+            window = LONG_WINDOW;
         }
         if stage.reason == Reason::GoodStart {
             interval = 1;
         }
         let moves_bounds = problem.has_live_bounds() && !solver.follows_friction(problem);
         problem.bounds_at(&self.state.x, &mut self.state.lo, &mut self.state.hi);
-        self.state.patient = stage.reason != Reason::Pivots;
         let before = run.iteration;
         let mut error = self.monitor.energy();
         let together = solver.together(problem);

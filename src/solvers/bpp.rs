@@ -19,7 +19,7 @@
 //! almost diagonal), the sets return to the last proximal point's, and ε shrinks again afterwards.
 //!
 //! Coupled friction bounds move between proximal points, part of the way to where the normals are: cheap, and mostly enough.
-//! Where others have failed or none come after, friction rows at their bounds are *tied* to their normals instead,
+//! Where others have failed already, friction rows at their bounds are *tied* to their normals instead,
 //! `x_i = ± mu_i x_n`, and the pivots know it (`proximal.rs`): an unsymmetric factor of twice the cost. The proximal problem is
 //! then solved with the bounds that hold at its solution. Where contacts are redundant that takes hundreds of pivots, each
 //! far cheaper than other methods' steps, and on rattling walls nothing else here arrives as reliably.
@@ -216,13 +216,14 @@ impl Bpp {
 
     /// Move every infeasible row.
     fn pivot(&mut self, problem: &Problem) {
+        // First, so that those of a contact that closes now slide the right way; while it is open the factor is the same.
+        if self.prox.is_tied {
+            self.prox.turn_open(problem);
+        }
         for i in 0..self.prox.sets.len() {
             let set = self.prox.belongs(i);
             self.factored &= set == self.prox.sets[i];
             self.prox.sets[i] = set;
-        }
-        if self.prox.is_tied {
-            self.prox.turn_open(problem);
         }
     }
 

@@ -106,6 +106,7 @@ impl Proximal {
     /// Tie friction rows to their normals from now on.
     pub fn tie(&mut self, problem: &Problem) -> Result<()> {
         let n = problem.len();
+        self.reserve_ties(problem)?;
         refill(&mut self.reach, n, 0.0)?;
         refill(&mut self.tie, n, 0.0)?;
         for i in 0..n {
@@ -261,7 +262,8 @@ impl Proximal {
     /// Tied friction rows of open contacts wait at the bound that they would slide along.
     pub fn turn_open(&mut self, problem: &Problem) {
         for i in 0..self.sets.len() {
-            if problem.friction().normal_of(i).is_some() && self.sets[i] != Set::Free && self.lo[i] == self.hi[i] {
+            let is_open = problem.friction().normal_of(i).is_some_and(|f| self.sets[f] != Set::Free);
+            if is_open && self.sets[i] != Set::Free && self.lo[i] == self.hi[i] {
                 self.sets[i] = if self.regularised(i) < 0.0 { Set::Upper } else { Set::Lower };
             }
         }
