@@ -107,8 +107,10 @@ const FIRST_PIVOTS: usize = 5;
 const FIRST_PIVOTS_COUPLED: usize = 24;
 /// The same when time is limited and sweeps come next.
 const HASTY_PIVOTS: usize = 48;
-/// Interior point steps on very many bodies with coupled friction.
+/// Interior point steps where friction bounds move: those that arrive do so soon, and on many bodies they are dear.
 const FEW_INTERIOR_STEPS: usize = 40;
+/// Pivots with tied friction that come after them, each for less than a step of theirs.
+const TIED_PIVOTS: usize = 2000;
 /// Passes over the islands: one, unless time is limited.
 const ISLAND_PASSES: usize = 1000;
 /// Sweeps that come last.
@@ -211,20 +213,34 @@ impl Plan {
                 self.push(SolverKind::Nncg, Reason::LastResort, LAST_SWEEPS);
             }
         }
-        // Coupled friction makes the interior point method's system unsymmetric. Where bodies are known its factor is sparse,
-        // but where there are many, steps that do not settle soon are too dear to wait for.
-        if !coupled || takes_dense_lu(problem) {
-            self.push_whole(SolverKind::InteriorPoint, Reason::Redundant);
-        } else if problem.bodies() > 0 {
-            self.push(SolverKind::InteriorPoint, Reason::Redundant, FEW_INTERIOR_STEPS);
+        if coupled {
+            return self.coupled_rest(problem, in_haste);
         }
-        if !(coupled && in_haste) {
-            self.push(SolverKind::Nncg, Reason::LastResort, LAST_SWEEPS);
-        }
+        self.push_whole(SolverKind::InteriorPoint, Reason::Redundant);
+        self.push(SolverKind::Nncg, Reason::LastResort, LAST_SWEEPS);
         if takes_dense_lu(problem) {
             self.push(SolverKind::AlartCurnier, Reason::LastResort, LAST_STEPS);
         }
         self.push_whole(SolverKind::Bpp, Reason::Polish);
+    }
+
+    /// What comes after pivots with moving friction bounds.
+    fn coupled_rest(&mut self, problem: &Problem, in_haste: bool) {
+        // Coupled friction makes the interior point method's system unsymmetric. Where bodies are known its factor is sparse.
+        // Its path may turn round where contacts are redundant; what it has by then is a good start for tied pivots.
+        let takes_dense_lu = takes_dense_lu(problem);
+        if takes_dense_lu || problem.bodies() > 0 {
+            self.push(SolverKind::InteriorPoint, Reason::Redundant, FEW_INTERIOR_STEPS);
+        }
+        let pivots = if takes_dense_lu { TIED_PIVOTS } else { SolverKind::Bpp.default_iterations() };
+        self.push(SolverKind::Bpp, Reason::Polish, pivots);
+        if !in_haste {
+            self.push(SolverKind::Nncg, Reason::LastResort, LAST_SWEEPS);
+        }
+        if takes_dense_lu {
+            self.push(SolverKind::AlartCurnier, Reason::LastResort, LAST_STEPS);
+            self.push_whole(SolverKind::InteriorPoint, Reason::LastResort);
+        }
     }
 
     /// Contacts with exact friction cones.

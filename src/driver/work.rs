@@ -28,6 +28,9 @@ const FEW: f64 = 1.0 / 32.0;
 /// Where friction bounds move, pivots that settle halve the error within so many steps.
 const PATIENCE: usize = 8;
 
+/// Pivots with tied friction rest for long, while impulses drift between redundant contacts, and then go on.
+const LONG_WINDOW: usize = 1000;
+
 /// A start is nearly good enough when its error is at most so many times what it should be.
 const WITHIN_REACH: f64 = 30.0;
 
@@ -160,7 +163,15 @@ impl Work {
         settings: &Settings,
     ) -> Result<Outcome> {
         let most = settings.iterations(SolverKind::Auto).min(run.iteration.saturating_add(stage.iterations));
-        let (mut interval, window) = (settings.interval(stage.solver), settings.stall_window(stage.solver));
+        let (mut interval, mut window) = (settings.interval(stage.solver), settings.stall_window(stage.solver));
+        self.state.patient = stage.reason == Reason::Polish;
+        if self.state.patient
+            && stage.solver == SolverKind::Bpp
+            && problem.has_live_bounds()
+            && settings.stall_window == 0
+        {
+            window = LONG_WINDOW;
+        }
         if stage.reason == Reason::GoodStart {
             interval = 1;
         }

@@ -65,6 +65,11 @@ impl CoupledSystem {
         self.lu.reserve(order(problem).min(LARGEST_DENSE))
     }
 
+    /// Is a factor sparse, or small enough to be dense?
+    pub fn is_cheap(problem: &Problem) -> bool {
+        on_bodies(problem) || problem.len() <= LARGEST_DENSE
+    }
+
     /// Look at a problem's pattern. Once per solve.
     pub fn prepare(&mut self, problem: &Problem) -> Result<()> {
         self.side = Side::Rows;

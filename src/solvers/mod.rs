@@ -70,6 +70,8 @@ pub struct State {
     pub change: f64,
     /// Rows that changed between lower bound, free and upper bound in the last step.
     pub set_changes: usize,
+    /// Should a solver take steps that are dear and lead further, because others have failed already?
+    pub patient: bool,
     /// How many steps the next one may be at once, because nobody looks in between: [`Solver::together`] at most.
     pub at_once: usize,
     /// Energy and set changes of those steps, but for the last one. The driver has taken memory for [`TOGETHER`].

@@ -3,7 +3,11 @@
 //! For a centre c and a weight ε, the point `x` that solves the problem with `A + ε D` in place of A and
 //! `b - ε D c` in place of b, D = diag(A). It is unique, however redundant the rows, and equal to c at a solution of
 //! the problem itself. Given index sets, [`Proximal::candidate`] finds the x they stand for.
+//!
+//! Friction rows at their bounds stay there while a caller moves the bounds, or they are *tied*: the candidate then has
+//! `x_i = ± mu_i x_n` with the normal impulse x_n that it finds itself, from an unsymmetric system (`coupled_system.rs`).
 
+use super::coupled_system::CoupledSystem;
 use super::free_system::FreeSystem;
 use super::State;
 use crate::error::{refill, reserve, Result};
@@ -16,6 +20,13 @@ pub const EPSILON_MAX: f64 = 100.0;
 /// Row violations below this fraction of the largest row are round-off.
 pub const ROUND_OFF: f64 = 1e-13;
 
+/// Weight of a tie between a friction row and its normal row, in effective masses: all else is round-off beside it.
+const TIE: f64 = 1e12;
+/// A candidate that leaves more than this part of what it should have removed comes from a factor that is no good.
+const LEFT: f64 = 1e-6;
+/// A coefficient of friction is at most this, in the units where both rows have the mass 1: rougher is no different.
+const ROUGHEST: f64 = 1e6;
+
 /// Where a row is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Set {
@@ -27,9 +38,26 @@ pub enum Set {
     Upper,
 }
 
+impl Set {
+    /// -1 at the lower bound, 1 at the upper one.
+    fn side(self) -> f64 {
+        match self {
+            Set::Lower => -1.0,
+            Set::Free => 0.0,
+            Set::Upper => 1.0,
+        }
+    }
+}
+
 #[derive(Default)]
 pub struct Proximal {
     system: FreeSystem,
+    coupled: CoupledSystem,
+    /// Are friction rows tied to their normals?
+    pub is_tied: bool,
+    /// Coefficient of every tied friction row, else 0, and the entries that tie it.
+    reach: Vec<f64>,
+    tie: Vec<f64>,
     pub sets: Vec<Set>,
     pub centre: Vec<f64>,
     /// Bounds in force; block pivots move them with coupled friction.
@@ -63,8 +91,37 @@ impl Proximal {
         self.system.reserve(problem)
     }
 
+    /// Can friction rows be tied to their normals? Where nothing is known of bodies the system is dense.
+    pub fn can_tie(problem: &Problem) -> bool {
+        problem.friction().is_live() && problem.has_plain_friction() && CoupledSystem::is_cheap(problem)
+    }
+
+    /// Take the memory for tied friction rows, too.
+    pub fn reserve_ties(&mut self, problem: &Problem) -> Result<()> {
+        reserve(&mut self.reach, problem.len())?;
+        reserve(&mut self.tie, problem.len())?;
+        self.coupled.reserve(problem)
+    }
+
+    /// Tie friction rows to their normals from now on.
+    pub fn tie(&mut self, problem: &Problem) -> Result<()> {
+        let n = problem.len();
+        self.reserve_ties(problem)?;
+        refill(&mut self.reach, n, 0.0)?;
+        refill(&mut self.tie, n, 0.0)?;
+        for i in 0..n {
+            if let Some(f) = problem.friction().normal_of(i) {
+                let roughest = ROUGHEST * (problem.diagonal()[f] / problem.diagonal()[i]).sqrt();
+                self.reach[i] = problem.friction().mu_of(i).min(roughest);
+            }
+        }
+        self.is_tied = true;
+        self.coupled.prepare(problem)
+    }
+
     /// Centre at the starting point, sets where each row alone would go.
     pub fn start(&mut self, problem: &Problem, state: &State, epsilon: f64) -> Result<()> {
+        self.is_tied = false;
         let n = problem.len();
         for v in self.rows() {
             refill(v, n, 0.0)?;
@@ -103,6 +160,9 @@ impl Proximal {
     /// Factor the free rows' system, with a larger ε where noise makes the matrix indefinite. A matrix that is not
     /// positive even so is no matrix of mechanics.
     pub fn factor(&mut self, problem: &Problem, budget: &Budget) -> Result<std::result::Result<(), Failure>> {
+        if self.is_tied {
+            return self.factor_tied(problem, budget);
+        }
         loop {
             for (shift, a) in self.shift.iter_mut().zip(problem.diagonal()) {
                 *shift = self.epsilon * a;
@@ -116,15 +176,104 @@ impl Proximal {
         }
     }
 
+    fn factor_tied(&mut self, problem: &Problem, budget: &Budget) -> Result<std::result::Result<(), Failure>> {
+        for (i, a) in problem.diagonal().iter().enumerate() {
+            self.shift[i] = self.epsilon * a;
+            let (mut weight, mut tie) = (self.shift[i], 0.0);
+            if let Some(f) = problem.friction().normal_of(i) {
+                if self.sets[f] != Set::Free && self.sets[i] == Set::Free && self.reach[i] * self.x_at(f) == 0.0 {
+                    // An open contact does not rub.
+                    self.sets[i] = Set::Lower;
+                }
+                let side = self.sets[i].side();
+                if side != 0.0 {
+                    (weight, tie) = (TIE * a, -side * self.reach[i] * TIE * a);
+                }
+            }
+            (self.step[i], self.tie[i]) = (weight, tie);
+        }
+        let (sets, friction) = (&self.sets, problem.friction());
+        let is_free = |i: usize| sets[i] == Set::Free;
+        let active = |i: usize| is_free(i) || friction.normal_of(i).is_some_and(is_free);
+        self.coupled.factor(problem, active, &self.step, &self.tie, budget)
+    }
+
+    /// Where row i is held, unless it is free or a tied friction row.
+    fn x_at(&self, i: usize) -> f64 {
+        match self.sets[i] {
+            Set::Lower => self.lo[i],
+            Set::Free => self.centre[i],
+            Set::Upper => self.hi[i],
+        }
+    }
+
+    /// Factor tied rows densely from now on. False if that is so already, or too dear.
+    pub fn distrust(&mut self, problem: &Problem) -> bool {
+        self.is_tied && self.coupled.distrust(problem)
+    }
+
+    /// Pull tied friction rows that are at their bounds there.
+    fn pull_tied(&mut self, problem: &Problem) {
+        for i in 0..self.x.len() {
+            if let Some(f) = problem.friction().normal_of(i) {
+                let side = self.sets[i].side();
+                if side != 0.0 {
+                    self.x[i] = side * self.reach[i] * self.x[f];
+                }
+            }
+        }
+    }
+
+    /// Solve as [`Proximal::candidate`] does, with tied friction rows. False if the factor is no good.
+    pub fn candidate_tied(&mut self, problem: &Problem) -> Result<bool> {
+        for i in 0..self.x.len() {
+            self.x[i] = self.x_at(i);
+        }
+        self.pull_tied(problem);
+        let (mut first, mut last) = (0.0, f64::INFINITY);
+        let is_right = loop {
+            problem.multiply(&self.x, &mut self.w, &mut self.scratch)?;
+            let residual = self.residual();
+            if last == f64::INFINITY {
+                first = residual;
+            }
+            if residual <= 0.1 * self.tolerance || residual >= 0.1 * last {
+                break residual <= (LEFT * first).max(self.tolerance);
+            }
+            last = residual;
+            for i in 0..self.x.len() {
+                self.step[i] = if self.sets[i] == Set::Free { -self.regularised(i) } else { 0.0 };
+            }
+            self.coupled.solve(problem, &self.tie, &mut self.step)?;
+            for (x, step) in self.x.iter_mut().zip(&self.step) {
+                *x += step;
+            }
+            self.pull_tied(problem);
+        };
+        for i in 0..self.x.len() {
+            if let Some(f) = problem.friction().normal_of(i) {
+                let reach = at_least(self.reach[i] * self.x[f], 0.0);
+                (self.lo[i], self.hi[i]) = (-reach, reach);
+            }
+        }
+        Ok(is_right && self.x.iter().zip(&self.w).fold(true, |all, (x, w)| all & x.is_finite() & w.is_finite()))
+    }
+
+    /// Tied friction rows of open contacts wait at the bound that they would slide along.
+    pub fn turn_open(&mut self, problem: &Problem) {
+        for i in 0..self.sets.len() {
+            let is_open = problem.friction().normal_of(i).is_some_and(|f| self.sets[f] != Set::Free);
+            if is_open && self.sets[i] != Set::Free && self.lo[i] == self.hi[i] {
+                self.sets[i] = if self.regularised(i) < 0.0 { Set::Upper } else { Set::Lower };
+            }
+        }
+    }
+
     /// Solve for the free rows and find w = A x + b. Newton's correction is repeated while it gains digits: small ε
     /// costs some on the body side.
     pub fn candidate(&mut self, problem: &Problem, state: &State) -> Result<()> {
         for i in 0..self.x.len() {
-            self.x[i] = match self.sets[i] {
-                Set::Lower => self.lo[i],
-                Set::Free => self.centre[i],
-                Set::Upper => self.hi[i],
-            };
+            self.x[i] = self.x_at(i);
         }
         let mut last = f64::INFINITY;
         loop {
