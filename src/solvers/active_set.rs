@@ -38,6 +38,8 @@ const ROUND_OFF: f64 = 1e-14;
 const SLOW: f64 = 0.5;
 /// Up to this many rows memory is taken before it is needed.
 const AHEAD: usize = 128;
+/// How often a tableau of more rows than that, lost in round-off, is filled again.
+const REFILLS: usize = 3;
 /// Pivots between two looks at the clock.
 const PIVOTS: usize = 32;
 
@@ -76,6 +78,8 @@ pub(super) struct ActiveSet {
     /// Violations below this are none, in √J.
     tolerance: f64,
     pivots: usize,
+    /// How often the tableau was filled again.
+    refills: usize,
 }
 
 impl Solver for ActiveSet {
@@ -123,6 +127,7 @@ impl Solver for ActiveSet {
         }
         self.fill(problem)?;
         self.begun = false;
+        self.refills = 0;
         Ok(())
     }
 
@@ -157,6 +162,15 @@ impl Solver for ActiveSet {
         if progress != Progress::OutOfTime {
             self.tableau.backward(&self.q, &mut self.y);
             self.publish(problem, state);
+        }
+        let may_refill = |n: usize| self.refills < REFILLS && n > AHEAD && state.change.is_finite();
+        if progress == Progress::Stalled && may_refill(self.order.len()) {
+            // After so many pivots the tableau is full of round-off: fill it again, and begin where they have led.
+            self.refills += 1;
+            self.sign.fill(1.0);
+            self.fill(problem)?;
+            self.begun = false;
+            return Ok(Progress::Continue);
         }
         Ok(if state.change.is_finite() { progress } else { Progress::Stalled })
     }
