@@ -117,10 +117,20 @@ impl PanelCholesky {
 
     /// Set the entries off the diagonal to `value(i, j, k)`, where (i, j) is the k-th of the analysed pattern and rows i and j
     /// are to be `kept`; all others to zero. Of two entries that mirror each other one is read.
-    #[inline]
+    // Not inlined: its loop is worth all registers, wherever it is called from.
+    #[inline(never)]
     pub fn fill(&mut self, kept: impl Fn(usize) -> bool, value: impl Fn(usize, usize, usize) -> f64) {
+        let PanelPattern { index, entries, first_entry, .. } = &self.pattern;
         self.stale.mark_all();
-        self.fill_stale(kept, value);
+        self.values.fill(0.0);
+        for (i, range) in first_entry.windows(2).enumerate().filter(|(i, _)| kept(*i)) {
+            for &(k, slot) in &entries[range[0] as usize..range[1] as usize] {
+                let j = index[k as usize] as usize;
+                if kept(j) {
+                    self.values[slot as usize] = value(i, j, k as usize);
+                }
+            }
+        }
     }
 
     /// Likewise, for a matrix that differs from the last one only in the rows and columns that are marked. Panels that do not
@@ -132,28 +142,28 @@ impl PanelCholesky {
         kept: impl Fn(usize) -> bool,
         value: impl Fn(usize, usize, usize) -> f64,
     ) {
-        let PanelCholesky { pattern, stale, .. } = self;
+        let PanelCholesky { pattern, stale, values, .. } = self;
+        let index = &pattern.index[..];
+        let has_changed = |&(k, _): &(u32, u32)| changed[index[k as usize] as usize];
         let mark = |marks: &mut [bool]| {
             for i in 0..changed.len() {
                 let mark = &mut marks[pattern.panel_of(i)];
                 // A row that was not kept, and is not now, had and has no entries.
-                *mark |= changed[i] || !*mark && kept(i) && pattern.entries_of(i).any(|(_, j, _)| changed[j]);
+                *mark |= changed[i] || !*mark && kept(i) && pattern.entries_of(i).iter().any(has_changed);
             }
         };
         stale.mark(mark, |p| pattern.parent_of(p));
-        self.fill_stale(kept, value);
-    }
-
-    #[inline]
-    fn fill_stale(&mut self, kept: impl Fn(usize) -> bool, value: impl Fn(usize, usize, usize) -> f64) {
-        let PanelCholesky { pattern, stale, values, .. } = self;
+        if stale.is_all() {
+            return self.fill(kept, value);
+        }
         for (_, panel) in pattern.panels.windows(2).enumerate().filter(|(p, _)| stale.has(*p)) {
             values[panel[0].at..panel[1].at].fill(0.0);
         }
-        for i in (0..pattern.order.len()).filter(|&i| kept(i) && stale.has(pattern.panel_of(i))) {
-            for (k, j, slot) in pattern.entries_of(i) {
+        for i in (0..changed.len()).filter(|&i| kept(i) && stale.has(pattern.panel_of(i))) {
+            for &(k, slot) in pattern.entries_of(i) {
+                let j = index[k as usize] as usize;
                 if kept(j) {
-                    values[slot] = value(i, j, k);
+                    values[slot as usize] = value(i, j, k as usize);
                 }
             }
         }

@@ -119,11 +119,10 @@ impl PanelPattern {
         self.runs[self.runs_of(panel)].first().map(|run| run.panel as usize)
     }
 
-    /// The entries of the matrix that are in column i of L: their numbers, their other rows, and their places in L.
+    /// The entries of the matrix that are in column i of L: their numbers and their places in L.
     #[inline(always)]
-    pub fn entries_of(&self, i: usize) -> impl Iterator<Item = (usize, usize, usize)> + '_ {
-        let range = self.first_entry[i] as usize..self.first_entry[i + 1] as usize;
-        self.entries[range].iter().map(|&(k, slot)| (k as usize, self.index[k as usize] as usize, slot as usize))
+    pub fn entries_of(&self, i: usize) -> &[(u32, u32)] {
+        &self.entries[self.first_entry[i] as usize..self.first_entry[i + 1] as usize]
     }
 
     /// The runs of a panel s from `next` on that are columns of panel t. Those are consecutive, but s need not have all of them.

@@ -51,6 +51,11 @@ impl Stale {
         self.marks[j]
     }
 
+    /// Is every column stale?
+    pub fn is_all(&self) -> bool {
+        !self.marks.contains(&false)
+    }
+
     /// The factorisation has ended, well or not.
     pub fn finish(&mut self, well: bool) {
         self.factored = well;

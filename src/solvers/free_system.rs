@@ -263,8 +263,7 @@ impl FreeSystem {
     /// Rows that are not free become rows of the identity.
     fn fill_rows_sparse(&mut self, problem: &Problem, shift: &[f64]) -> Result<()> {
         let Operator::Csr(a) = problem.operator() else { return Ok(()) };
-        let position = &self.position;
-        let values = a.values();
+        let (position, values) = (&self.position[..], a.values());
         refill(&mut self.changed, position.len(), false)?;
         for i in 0..position.len() {
             let is_free = position[i] != NONE;
@@ -272,7 +271,7 @@ impl FreeSystem {
             self.changed[i] = entry != self.diagonal[i];
             self.diagonal[i] = entry;
         }
-        self.rows.fill_changed(&self.changed, |i| position[i] != NONE, |_, _, k| values[k]);
+        self.rows.fill_changed(&self.changed, move |i| position[i] != NONE, move |_, _, k| values[k]);
         for (i, &position) in position.iter().enumerate() {
             self.rows.set_diagonal(i, if position != NONE { self.diagonal[i] } else { 1.0 });
         }
