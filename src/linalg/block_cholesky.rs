@@ -2,11 +2,13 @@
 //!
 //! For velocity-space matrices, one block per body; `panel_cholesky.rs` factors other sparse ones. Three stages, each
 //! in memory that is kept: [`BlockCholesky::analyse`] orders the pattern (approximate minimum degree) and finds the
-//! pattern of L; [`BlockCholesky::clear`] and [`BlockCholesky::at`] fill in the numbers; [`BlockCholesky::factor`].
-//! A pattern equal to the last one is not analysed again. Cost: 216 times the sum of squared column counts.
+//! pattern of L; [`BlockCholesky::clear`] and [`BlockCholesky::add`] fill in the numbers; [`BlockCholesky::factor`].
+//! A pattern equal to the last one is not analysed again. Cost: 216 times the sum of squared column counts; where few
+//! numbers have changed, [`BlockCholesky::clear_changed`] leaves out what would have the same bits as before.
 
 use super::block_pattern::{reserve_ahead, BlockPattern, NONE};
 use super::blocks::{self, Block, Column, B};
+use super::stale::Stale;
 use super::updates::{Updates, CLOCK};
 use super::Failure;
 use crate::error::{refill, reserve, Result};
@@ -20,6 +22,7 @@ pub struct BlockCholesky {
     diagonal: Vec<Block>,
     below: Vec<Block>,
     updates: Updates,
+    stale: Stale,
     x: Vec<Column>,
     /// Which vector instructions there are.
     arch: Arch,
@@ -30,6 +33,7 @@ impl BlockCholesky {
     /// ones it is only known with the pattern.
     pub fn reserve(&mut self, n: usize, neighbours: usize) -> Result<()> {
         self.updates.reserve(n)?;
+        self.stale.reserve(n)?;
         reserve(&mut self.diagonal, n)?;
         reserve(&mut self.x, n)?;
         let ahead = BlockPattern::fill_ahead(n);
@@ -38,8 +42,10 @@ impl BlockCholesky {
     }
 
     /// Learn a symmetric pattern: row i has the sorted columns `index[start[i]..start[i+1]]`; diagonals may be left out.
+    /// All numbers are to be filled in next.
     pub fn analyse(&mut self, start: &[u32], index: &[u32]) -> Result<()> {
         if self.pattern.is(start, index) {
+            self.stale.mark_all();
             return Ok(());
         }
         self.pattern.analyse(start, index)?;
@@ -54,6 +60,7 @@ impl BlockCholesky {
     fn take_memory(&mut self) -> Result<()> {
         let (n, entries) = (self.pattern.order.len(), self.pattern.row.len());
         self.updates.reserve(n)?;
+        self.stale.begin(n)?;
         refill(&mut self.diagonal, n, Block::default())?;
         // Contacts come and go, and fill with them: take half as much again.
         reserve_ahead(&mut self.below, entries)?;
@@ -68,8 +75,23 @@ impl BlockCholesky {
 
     /// Become a multiple of the identity.
     pub fn clear(&mut self, diagonal: f64) {
+        self.stale.mark_all();
         self.diagonal.fill(Block::diagonal(diagonal));
         self.below.fill(Block::default());
+    }
+
+    /// Likewise, for a matrix that differs from the last one only on and between the blocks that are marked. Columns that do
+    /// not depend on them stay as they were factored, and what is added there is passed over. Then those to be filled are
+    /// marked: if there is no factor, all.
+    pub fn clear_changed(&mut self, diagonal: f64, changed: &mut [bool]) {
+        let BlockPattern { order, parent, column, .. } = &self.pattern;
+        let parent = |j: usize| (parent[j] != NONE).then_some(parent[j] as usize);
+        self.stale.mark(|marks| marks.iter_mut().zip(order).for_each(|(m, &i)| *m = changed[i as usize]), parent);
+        for (j, &i) in order.iter().enumerate().filter(|(j, _)| self.stale.has(*j)) {
+            changed[i as usize] = true;
+            self.diagonal[j] = Block::diagonal(diagonal);
+            self.below[column[j]..column[j + 1]].fill(Block::default());
+        }
     }
 
     /// Add a block, given by columns, at (i, j) and its transpose at (j, i); the pair must be in the pattern. On the diagonal
@@ -77,6 +99,9 @@ impl BlockCholesky {
     #[inline(always)]
     pub fn add(&mut self, i: usize, j: usize, columns: impl Fn(usize) -> [f64; B]) {
         let (p, q) = (self.pattern.place[i], self.pattern.place[j]);
+        if !self.stale.has(p.min(q) as usize) {
+            return;
+        }
         match p.cmp(&q) {
             std::cmp::Ordering::Equal => self.diagonal[p as usize].add(columns),
             std::cmp::Ordering::Greater => self.below[self.pattern.entry(p, q)].add(columns),
@@ -87,7 +112,9 @@ impl BlockCholesky {
     /// Factor in place.
     pub fn factor(&mut self, budget: &Budget) -> Result<std::result::Result<(), Failure>> {
         self.updates.begin(self.pattern.order.len())?;
-        Ok(self.arch.dispatch(Factor { matrix: self, budget }))
+        let done = self.arch.dispatch(Factor { matrix: self, budget });
+        self.stale.finish(done.is_ok());
+        Ok(done)
     }
 
     /// Solve A x = b in place; `x` has six numbers per block.
@@ -108,10 +135,14 @@ impl WithSimd for Factor<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Self::Output {
-        let BlockCholesky { pattern, diagonal, below, updates, .. } = self.matrix;
+        let BlockCholesky { pattern, diagonal, below, updates, stale, .. } = self.matrix;
         for j in 0..pattern.order.len() {
             if j % CLOCK == CLOCK - 1 && self.budget.spent() {
                 return Err(Failure::OutOfTime(pattern.order[j] as usize));
+            }
+            if !stale.has(j) {
+                updates.pass(pattern, j);
+                continue;
             }
             let (column, mut k) = updates.open(pattern, j);
             // Earlier columns stand before this one.

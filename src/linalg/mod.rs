@@ -16,6 +16,7 @@ mod panel_pattern;
 mod row_cholesky;
 mod row_qr;
 mod sparse_lu;
+mod stale;
 mod tableau;
 mod twins;
 mod updates;

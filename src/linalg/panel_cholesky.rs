@@ -4,10 +4,12 @@
 //! factors consist of dense panels, and all but a fraction of the work is products of those, in registers. Three stages,
 //! each in memory that is kept: [`PanelCholesky::analyse`] orders the pattern (`panel_pattern.rs`), and a pattern equal to
 //! the last one is not analysed again; [`PanelCholesky::fill`] and [`PanelCholesky::set_diagonal`] bring in the numbers;
-//! [`PanelCholesky::factor`]. Cost: the sum of squared column counts.
+//! [`PanelCholesky::factor`]. Cost: the sum of squared column counts; where few numbers have changed,
+//! [`PanelCholesky::fill_changed`] leaves out what would have the same bits as before.
 
 use super::block_pattern::{reserve_ahead, NONE};
 use super::panel_pattern::{mark_rows, Panel, PanelPattern, Run, PAD};
+use super::stale::Stale;
 use super::Failure;
 use crate::error::{refill, reserve, Result};
 use crate::Budget;
@@ -26,6 +28,7 @@ const LANES: usize = 4;
 pub struct PanelCholesky {
     pattern: PanelPattern,
     values: Vec<f64>,
+    stale: Stale,
     /// Work: a product, places of rows, lists of panels by the panel they update next, and their next run.
     product: Vec<f64>,
     local: Vec<u32>,
@@ -43,6 +46,7 @@ impl Default for PanelCholesky {
         PanelCholesky {
             pattern: PanelPattern::default(),
             values: Vec::new(),
+            stale: Stale::default(),
             product: Vec::new(),
             local: Vec::new(),
             head: Vec::new(),
@@ -62,6 +66,7 @@ impl PanelCholesky {
         for v in [&mut self.local, &mut self.head, &mut self.link, &mut self.next] {
             reserve(v, n)?;
         }
+        self.stale.reserve(n)?;
         reserve(&mut self.x, n)?;
         reserve(&mut self.product, (n + PAD).saturating_mul(CHUNK))?;
         let full = n.saturating_mul(n + PAD);
@@ -71,8 +76,10 @@ impl PanelCholesky {
     }
 
     /// Learn a symmetric pattern: row i has the rising columns `index[start[i]..start[i+1]]`; diagonals may be left out.
+    /// All numbers are to be filled in next.
     pub fn analyse(&mut self, start: &[u32], index: &[u32]) -> Result<()> {
         if self.pattern.is(start, index) {
+            self.stale.mark_all();
             return Ok(());
         }
         self.pattern.analyse(start, index)?;
@@ -93,6 +100,7 @@ impl PanelCholesky {
         let tallest = panels[..count].iter().map(|p| p.height).max().unwrap_or(0);
         refill(&mut self.product, (tallest + PAD) * CHUNK, 0.0)?;
         refill(&mut self.x, n, 0.0)?;
+        self.stale.begin(count)?;
         refill(&mut self.local, n, NONE)?;
         for v in [&mut self.head, &mut self.link, &mut self.next] {
             refill(v, count, NONE)?;
@@ -109,9 +117,11 @@ impl PanelCholesky {
 
     /// Set the entries off the diagonal to `value(i, j, k)`, where (i, j) is the k-th of the analysed pattern and rows i and j
     /// are to be `kept`; all others to zero. Of two entries that mirror each other one is read.
-    #[inline]
+    // Not inlined: its loop is worth all registers, wherever it is called from.
+    #[inline(never)]
     pub fn fill(&mut self, kept: impl Fn(usize) -> bool, value: impl Fn(usize, usize, usize) -> f64) {
         let PanelPattern { index, entries, first_entry, .. } = &self.pattern;
+        self.stale.mark_all();
         self.values.fill(0.0);
         for (i, range) in first_entry.windows(2).enumerate().filter(|(i, _)| kept(*i)) {
             for &(k, slot) in &entries[range[0] as usize..range[1] as usize] {
@@ -123,15 +133,55 @@ impl PanelCholesky {
         }
     }
 
+    /// Likewise, for a matrix that differs from the last one only in the rows and columns that are marked. Panels that do not
+    /// depend on them stay as they were factored, and diagonal entries that are set there are passed over.
+    #[inline]
+    pub fn fill_changed(
+        &mut self,
+        changed: &[bool],
+        kept: impl Fn(usize) -> bool,
+        value: impl Fn(usize, usize, usize) -> f64,
+    ) {
+        let PanelCholesky { pattern, stale, values, .. } = self;
+        let index = &pattern.index[..];
+        let has_changed = |&(k, _): &(u32, u32)| changed[index[k as usize] as usize];
+        let mark = |marks: &mut [bool]| {
+            for i in 0..changed.len() {
+                let mark = &mut marks[pattern.panel_of(i)];
+                // A row that was not kept, and is not now, had and has no entries.
+                *mark |= changed[i] || !*mark && kept(i) && pattern.entries_of(i).iter().any(has_changed);
+            }
+        };
+        stale.mark(mark, |p| pattern.parent_of(p));
+        if stale.is_all() {
+            return self.fill(kept, value);
+        }
+        for (_, panel) in pattern.panels.windows(2).enumerate().filter(|(p, _)| stale.has(*p)) {
+            values[panel[0].at..panel[1].at].fill(0.0);
+        }
+        for i in (0..changed.len()).filter(|&i| kept(i) && stale.has(pattern.panel_of(i))) {
+            for &(k, slot) in pattern.entries_of(i) {
+                let j = index[k as usize] as usize;
+                if kept(j) {
+                    values[slot as usize] = value(i, j, k as usize);
+                }
+            }
+        }
+    }
+
     /// Set entry (i, i).
     #[inline]
     pub fn set_diagonal(&mut self, i: usize, value: f64) {
-        self.values[self.pattern.diagonal[i] as usize] = value;
+        if self.stale.has(self.pattern.panel_of(i)) {
+            self.values[self.pattern.diagonal[i] as usize] = value;
+        }
     }
 
     /// Factor in place.
     pub fn factor(&mut self, budget: &Budget) -> std::result::Result<(), Failure> {
-        self.arch.dispatch(Factor { cholesky: self, budget })
+        let done = self.arch.dispatch(Factor { cholesky: self, budget });
+        self.stale.finish(done.is_ok());
+        done
     }
 
     /// Solve A x = b in place.
@@ -143,6 +193,25 @@ impl PanelCholesky {
         for (new, &old) in self.pattern.order.iter().enumerate() {
             x[old as usize] = self.x[new];
         }
+    }
+
+    /// Panel t keeps its numbers, but the panels that updated it go on to their next runs, in the order they always do.
+    fn pass(&mut self, t: usize) {
+        let mut s = self.head[t];
+        while s != NONE {
+            let following = self.link[s as usize];
+            let runs = self.pattern.runs_within(self.next[s as usize] as usize, s as usize, t);
+            self.next[s as usize] = runs.end as u32;
+            self.enlist(s as usize);
+            s = following;
+        }
+        self.close(t);
+    }
+
+    /// Panel t is done.
+    fn close(&mut self, t: usize) {
+        self.next[t] = self.pattern.runs_of(t).start as u32;
+        self.enlist(t);
     }
 
     /// Put a panel on the list of the panel its next run updates.
@@ -169,9 +238,12 @@ impl WithSimd for Factor<'_> {
         let this = self.cholesky;
         this.head.fill(NONE);
         for t in 0..this.pattern.panels.len() - 1 {
+            if !this.stale.has(t) {
+                this.pass(t);
+                continue;
+            }
             let target = this.pattern.panels[t];
-            let runs = this.pattern.runs_of(t);
-            mark_rows(&mut this.local, &target, &this.pattern.runs[runs.clone()]);
+            mark_rows(&mut this.local, &target, &this.pattern.runs[this.pattern.runs_of(t)]);
             let mut s = this.head[t];
             while s != NONE {
                 let following = this.link[s as usize];
@@ -189,8 +261,7 @@ impl WithSimd for Factor<'_> {
                 }
                 factor_strip(simd, &target, numbers, j).map_err(|c| Failure::NotPositive(stop(c)))?;
             }
-            this.next[t] = runs.start as u32;
-            this.enlist(t);
+            this.close(t);
         }
         Ok(())
     }
@@ -203,8 +274,7 @@ fn update<S: Simd>(simd: S, this: &mut PanelCholesky, s: usize, t: usize, budget
     let PanelCholesky { pattern, values, product, local, next, .. } = this;
     let (source, target) = (pattern.panels[s], pattern.panels[t]);
     let runs = &pattern.runs[next[s] as usize..pattern.runs_of(s).end];
-    // t's columns are consecutive, but s need not have all of them.
-    let within = runs.iter().take_while(|run| run.panel as usize == t).count();
+    let within = pattern.runs_within(next[s] as usize, s, t).len();
     next[s] += within as u32;
     let first = runs[0].at as usize;
     let (rows, columns) = (source.height - first, (runs[within - 1].at + runs[within - 1].len) as usize - first);

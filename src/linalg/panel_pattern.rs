@@ -108,6 +108,29 @@ impl PanelPattern {
         self.panels.last().map_or(0, |end| end.at)
     }
 
+    /// The panel that row i is a column of.
+    #[inline(always)]
+    pub fn panel_of(&self, i: usize) -> usize {
+        self.panel_of[self.blocks.place[self.twins.group[i] as usize] as usize] as usize
+    }
+
+    /// The first panel that a panel updates. All others that it updates are ancestors of that one.
+    pub fn parent_of(&self, panel: usize) -> Option<usize> {
+        self.runs[self.runs_of(panel)].first().map(|run| run.panel as usize)
+    }
+
+    /// The entries of the matrix that are in column i of L: their numbers and their places in L.
+    #[inline(always)]
+    pub fn entries_of(&self, i: usize) -> &[(u32, u32)] {
+        &self.entries[self.first_entry[i] as usize..self.first_entry[i + 1] as usize]
+    }
+
+    /// The runs of a panel s from `next` on that are columns of panel t. Those are consecutive, but s need not have all of them.
+    pub fn runs_within(&self, next: usize, s: usize, t: usize) -> std::ops::Range<usize> {
+        let runs = &self.runs[next..self.runs_of(s).end];
+        next..next + runs.iter().take_while(|run| run.panel as usize == t).count()
+    }
+
     /// The runs of a panel.
     pub fn runs_of(&self, panel: usize) -> std::ops::Range<usize> {
         self.panels[panel].runs..self.panels[panel + 1].runs

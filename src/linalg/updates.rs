@@ -62,6 +62,15 @@ impl Updates {
         self.mark[pattern.row[q] as usize] as usize
     }
 
+    /// Column j keeps its numbers, but the columns that updated it go on to their next rows, in the order they always do.
+    pub fn pass(&mut self, pattern: &BlockPattern, j: usize) {
+        let mut k = self.head[j];
+        while k != NONE {
+            k = self.take(pattern, k).1;
+        }
+        self.close(pattern, j);
+    }
+
     /// Column j is done.
     #[inline(always)]
     pub fn close(&mut self, pattern: &BlockPattern, j: usize) {

@@ -9,7 +9,8 @@
 //! ```
 //!
 //! dense or in 6 by 6 blocks over the graph of bodies that share a row. A wall of 30 bricks has 564 rows and 180
-//! velocities. Small Γ costs digits on that side; callers refine. Patterns are analysed once per contact graph.
+//! velocities. Small Γ costs digits on that side; callers refine. Patterns are analysed once per contact graph. Where few
+//! rows enter or leave F, and S stays, the sparse sides compute again only what these rows have to do with.
 
 use super::pair_blocks::{across, for_each_pair, own};
 use crate::error::{refill, reserve, Result};
@@ -55,6 +56,10 @@ pub(super) struct FreeSystem {
     /// The free rows of the last factorisation, and the place of every row among them.
     free: Vec<u32>,
     position: Vec<u32>,
+    /// The matrix's diagonal at the last sparse factorisation of rows, -∞ where they were not free.
+    diagonal: Vec<f64>,
+    /// Rows or bodies whose numbers are others than at the last sparse factorisation.
+    changed: Vec<bool>,
     /// 1/Γ of every row, 0 of those that are not free; and numbers of every row in between.
     inverse_gamma: Vec<f64>,
     of_rows: Vec<f64>,
@@ -70,6 +75,8 @@ impl FreeSystem {
         }
         reserve(&mut self.inverse_gamma, n)?;
         reserve(&mut self.of_rows, n)?;
+        reserve(&mut self.diagonal, n)?;
+        reserve(&mut self.changed, n.max(bodies + 1))?;
         reserve(&mut self.u, 6 * (bodies + 1))?;
         let ahead = |order: usize| order.min(DENSE_AHEAD);
         match problem.operator() {
@@ -96,6 +103,8 @@ impl FreeSystem {
         self.sparse = false;
         self.free.clear();
         refill(&mut self.position, problem.len(), NONE)?;
+        refill(&mut self.diagonal, problem.len(), 0.0)?;
+        refill(&mut self.inverse_gamma, problem.len(), 0.0)?;
         match problem.operator() {
             Operator::Dense(_) => {}
             Operator::Csr(csr) => {
@@ -173,7 +182,7 @@ impl FreeSystem {
         self.side = self.choose(problem);
         match self.side {
             Side::RowsDense => self.fill_rows_dense(problem, shift)?,
-            Side::RowsSparse => self.fill_rows_sparse(problem, shift),
+            Side::RowsSparse => self.fill_rows_sparse(problem, shift)?,
             Side::BodiesDense => self.fill_bodies_dense(problem, shift)?,
             Side::BodiesSparse => self.fill_bodies_sparse(problem, shift)?,
         }
@@ -252,22 +261,36 @@ impl FreeSystem {
     }
 
     /// Rows that are not free become rows of the identity.
-    fn fill_rows_sparse(&mut self, problem: &Problem, shift: &[f64]) {
-        let Operator::Csr(a) = problem.operator() else { return };
-        let position = &self.position;
-        let values = a.values();
-        self.rows.fill(|i| position[i] != NONE, |_, _, k| values[k]);
-        for (i, &position) in self.position.iter().enumerate() {
-            let is_free = position != NONE;
-            self.rows.set_diagonal(i, if is_free { problem.diagonal()[i] + shift[i] } else { 1.0 });
+    fn fill_rows_sparse(&mut self, problem: &Problem, shift: &[f64]) -> Result<()> {
+        let Operator::Csr(a) = problem.operator() else { return Ok(()) };
+        let (position, values) = (&self.position[..], a.values());
+        refill(&mut self.changed, position.len(), false)?;
+        for i in 0..position.len() {
+            let is_free = position[i] != NONE;
+            let entry = if is_free { problem.diagonal()[i] + shift[i] } else { f64::NEG_INFINITY };
+            self.changed[i] = entry != self.diagonal[i];
+            self.diagonal[i] = entry;
         }
+        self.rows.fill_changed(&self.changed, move |i| position[i] != NONE, move |_, _, k| values[k]);
+        for (i, &position) in position.iter().enumerate() {
+            self.rows.set_diagonal(i, if position != NONE { self.diagonal[i] } else { 1.0 });
+        }
+        Ok(())
     }
 
+    /// 1/Γ of every row, and the bodies of those where it is not what it was.
     fn invert_gamma(&mut self, jacobian: &Jacobian, shift: &[f64]) -> Result<()> {
-        refill(&mut self.inverse_gamma, shift.len(), 0.0)?;
-        for i in self.free.iter().map(|&i| i as usize) {
-            self.inverse_gamma[i] = 1.0 / (jacobian.compliance()[i] + shift[i]);
+        refill(&mut self.changed, jacobian.bodies() + 1, false)?;
+        for (i, row) in jacobian.rows().iter().enumerate() {
+            let is_free = self.position[i] != NONE;
+            let inverse = if is_free { 1.0 / (jacobian.compliance()[i] + shift[i]) } else { 0.0 };
+            if inverse != self.inverse_gamma[i] {
+                self.inverse_gamma[i] = inverse;
+                row.body.iter().for_each(|&k| self.changed[k as usize] = true);
+            }
         }
+        // The world has no block.
+        self.changed[jacobian.bodies()] = false;
         Ok(())
     }
 
@@ -280,7 +303,8 @@ impl FreeSystem {
         for d in 0..m {
             out[d * m + d] = 1.0;
         }
-        for_each_pair(a.rows(), &self.inverse_gamma, |pair, blocks| {
+        let all = |_| true;
+        for_each_pair(a.rows(), &self.inverse_gamma, all, |pair, blocks| {
             let [p, q] = pair.map(|k| k as usize);
             let mut add = |to: usize, from: usize, columns: &dyn Fn(usize) -> [f64; 6]| {
                 for d in 0..6 {
@@ -307,8 +331,9 @@ impl FreeSystem {
         let Operator::Jacobian(a) = problem.operator() else { return Ok(()) };
         self.invert_gamma(a, shift)?;
         let (matrix, bodies) = (&mut self.bodies, a.bodies());
-        matrix.clear(1.0);
-        for_each_pair(a.rows(), &self.inverse_gamma, |pair, blocks| {
+        matrix.clear_changed(1.0, &mut self.changed);
+        let wanted = |pair: [u32; 2]| pair.iter().any(|&k| self.changed[k as usize]);
+        for_each_pair(a.rows(), &self.inverse_gamma, wanted, |pair, blocks| {
             // The world, which is the body after the last, has no block.
             let [p, q] = pair.map(|k| k as usize);
             if p < bodies {

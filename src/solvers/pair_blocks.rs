@@ -12,9 +12,14 @@ use std::ops::Range;
 pub(super) type PairBlocks = [[f64; ROW_LEN]; ROW_LEN];
 
 /// `Σ Kᵀ γ K` of the rows with weights γ, given to `sink` with the bodies of each pair; above the diagonal stands anything.
-/// Rows of weight 0 are passed over.
-pub(super) fn for_each_pair(rows: &[Row], weights: &[f64], sink: impl FnMut([u32; 2], &PairBlocks)) {
-    with_lanes(Pairs::<_, _, false> { rows, weights, right: |i: usize| &rows[i].k, sink });
+/// Rows of weight 0 and pairs that are not `wanted` are passed over.
+pub(super) fn for_each_pair(
+    rows: &[Row],
+    weights: &[f64],
+    wanted: impl Fn([u32; 2]) -> bool,
+    sink: impl FnMut([u32; 2], &PairBlocks),
+) {
+    with_lanes(Pairs::<_, _, _, false> { rows, weights, right: |i: usize| &rows[i].k, wanted, sink });
 }
 
 /// `Σ Kᵀ γ Z`, likewise, with other rows Z on the right: all of it.
@@ -24,7 +29,7 @@ pub(super) fn for_each_general_pair(
     right: &[[f64; ROW_LEN]],
     sink: impl FnMut([u32; 2], &PairBlocks),
 ) {
-    with_lanes(Pairs::<_, _, true> { rows, weights, right: |i: usize| &right[i], sink });
+    with_lanes(Pairs::<_, _, _, true> { rows, weights, right: |i: usize| &right[i], wanted: |_| true, sink });
 }
 
 /// A column of what a body's own velocities have to do with each other.
@@ -45,23 +50,25 @@ pub(super) fn back_across(blocks: &PairBlocks, d: usize) -> [f64; 6] {
     std::array::from_fn(|c| blocks[6 + d][c])
 }
 
-struct Pairs<'a, R, F, const FULL: bool> {
+struct Pairs<'a, R, W, F, const FULL: bool> {
     rows: &'a [Row],
     weights: &'a [f64],
     right: R,
+    wanted: W,
     sink: F,
 }
 
-impl<'a, R, F, const FULL: bool> Kernel for Pairs<'a, R, F, FULL>
+impl<'a, R, W, F, const FULL: bool> Kernel for Pairs<'a, R, W, F, FULL>
 where
     R: Fn(usize) -> &'a [f64; ROW_LEN],
+    W: Fn([u32; 2]) -> bool,
     F: FnMut([u32; 2], &PairBlocks),
 {
     type Output = ();
 
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) {
-        let Pairs { rows, weights, right, mut sink } = self;
+        let Pairs { rows, weights, right, wanted, mut sink } = self;
         let mut blocks = [[0.0; ROW_LEN]; ROW_LEN];
         let mut begin = 0;
         while begin < rows.len() {
@@ -71,7 +78,7 @@ where
                 some |= weights[end] != 0.0;
                 end += 1;
             }
-            if some {
+            if some && wanted(rows[begin].body) {
                 let run = begin..end;
                 columns::<L, _, FULL, 0>(lanes, rows, weights, &right, run.clone(), &mut blocks);
                 columns::<L, _, FULL, 1>(lanes, rows, weights, &right, run.clone(), &mut blocks);
