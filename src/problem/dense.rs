@@ -141,7 +141,7 @@ impl Kernel for Mirror<'_> {
                     }
                 }
             }
-            // Number by number: vectors would wait for what was written in parts.
+            // Number by number: so few take longer in vectors.
             for r in 0..4 {
                 for (c, &v) in a[(i + r) * row_stride + i..][..r + 1].iter().enumerate() {
                     rest += 0.0 * v;

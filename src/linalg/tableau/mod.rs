@@ -24,6 +24,7 @@ use std::ops::Range;
 const STRIP: usize = 8;
 /// Up to so many strips the square is kept whole during pivots, and its rows are mirrored one by one.
 const FEW: usize = 4;
+
 /// The upper triangle of a symmetric matrix, row by row, and what pivots made of it.
 pub struct Tableau {
     /// What lies left of the diagonal, right of column n or below row n is padding that nobody reads.
@@ -269,7 +270,7 @@ impl WithSimd for Clear<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Tableau { t, origin, stride, n, .. } = self.0;
-        // Who knows that these are zeros calls for help with each row, which costs more than a short row.
+        // Known to be zeros, they would be cleared by a call for each row.
         let zero = simd.splat_f64s(std::hint::black_box(0.0));
         for (i, row) in t[*origin..].chunks_exact_mut(*stride).take(*n).enumerate() {
             for v in S::as_mut_simd_f64s(&mut row[i / STRIP * STRIP..]).0 {
