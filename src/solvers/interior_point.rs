@@ -52,9 +52,8 @@ const PROGRESS: f64 = 0.9;
 const PATIENCE: usize = 60;
 const RESTARTS: usize = 2;
 const FURTHER: f64 = 10.0;
-/// A solution that leaves more than this part of its right-hand side comes from a factor that is no good. What it leaves of
-/// less than that a refinement removes.
-const LEFT: f64 = 1e-4;
+/// A solution that leaves more than this part of its right-hand side comes from a factor that is no good.
+const LEFT: f64 = 1e-8;
 /// Part of the way to the boundary that a step may go.
 const BOUNDARY: f64 = 0.995;
 /// A coefficient of friction is at most this, in the units where both rows have the mass 1: rougher is no different.
