@@ -212,7 +212,7 @@ impl<const BACK: bool> Kernel for Once<'_, BACK> {
         let mut fetch = Fetch::new(&rows, plan);
         for k in 0..count {
             let chunk = |k: usize| if BACK { count - 1 - k } else { k };
-            if wave::together(n) > 1 {
+            if wave::fetches_ahead(n) {
                 let next = (k + 1 < count).then(|| chunk(k + 1));
                 // Backwards the last rows come first: they all have to be there.
                 fetch.enter(chunk(k), next, if BACK { wave::CHUNK } else { LEAD });

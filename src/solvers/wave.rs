@@ -22,9 +22,11 @@ use std::ops::Range;
 pub(super) const CHUNK: usize = 1024;
 /// Sweeps that make one pass: two hide the memory where arithmetic takes half as long as reading, more reach further back.
 pub(super) const SWEEPS: usize = 4;
-/// Up to this many rows, some 25 MB, stay in the last cache from one sweep to the next. That is near enough: the processor
-/// fetches them by itself, and neither several sweeps in one pass nor fetching ahead pays.
+/// Up to this many rows, some 25 MB, stay in the last cache from one sweep to the next, and several sweeps in one pass do not
+/// pay.
 const NEAR: usize = 1 << 17;
+/// Up to this many rows, some 12 MB, the processor fetches what comes next by itself.
+const NEARER: usize = 1 << 16;
 
 /// Sweeps that a problem of `n` rows is passed by together.
 pub(super) fn together(n: usize) -> usize {
@@ -33,6 +35,11 @@ pub(super) fn together(n: usize) -> usize {
     } else {
         1
     }
+}
+
+/// Does it pay to fetch ahead what sweeps of `n` rows read?
+pub(super) fn fetches_ahead(n: usize) -> bool {
+    n > NEARER
 }
 
 /// How many chunks `n` rows are cut into.
