@@ -156,8 +156,9 @@ impl Problem {
     /// read and the rest mirrored. A large array that is mostly zeros is kept in compressed rows.
     pub fn set_dense(&mut self, n: usize, a: &[f64], row_stride: usize, triangle: Triangle) -> Result<()> {
         dense::check_size(n, a, row_stride)?;
-        let is_checked = n <= ALWAYS_DENSE && triangle == Triangle::Lower;
-        if !is_checked {
+        // A small triangle is checked while it is mirrored.
+        let is_small_triangle = n <= ALWAYS_DENSE && triangle == Triangle::Lower;
+        if !is_small_triangle {
             dense::check(n, a, row_stride, triangle)?;
         }
         self.reserve_rows(n)?;
@@ -171,7 +172,7 @@ impl Problem {
                 return Ok(());
             }
         }
-        if is_checked {
+        if is_small_triangle {
             self.dense.fill_lower(n, a, row_stride)?;
         } else {
             self.dense.fill(n, a, row_stride, triangle)?;

@@ -114,7 +114,6 @@ impl Solver for ActiveSet {
         for v in self.rows() {
             resize(v, n, 0.0)?;
         }
-        self.sign.fill(1.0);
         self.lo.copy_from_slice(&state.lo);
         self.hi.copy_from_slice(&state.hi);
         let is_joint = |i: &u32| self.lo[*i as usize] == f64::NEG_INFINITY && self.hi[*i as usize] == f64::INFINITY;
@@ -125,10 +124,8 @@ impl Solver for ActiveSet {
         if self.joints < n {
             self.order.extend((0..n as u32).filter(|i| !is_joint(i)));
         }
-        self.fill(problem)?;
-        self.begun = false;
         self.refills = 0;
-        Ok(())
+        self.begin(problem)
     }
 
     fn step(&mut self, problem: &Problem, state: &mut State, budget: &Budget) -> Result<Progress> {
@@ -167,9 +164,7 @@ impl Solver for ActiveSet {
         if progress == Progress::Stalled && may_refill(self.order.len()) {
             // After so many pivots the tableau is full of round-off: fill it again, and begin where they have led.
             self.refills += 1;
-            self.sign.fill(1.0);
-            self.fill(problem)?;
-            self.begun = false;
+            self.begin(problem)?;
             return Ok(Progress::Continue);
         }
         Ok(if state.change.is_finite() { progress } else { Progress::Stalled })
@@ -181,6 +176,13 @@ impl ActiveSet {
     fn rows(&mut self) -> [&mut Vec<f64>; 12] {
         let ActiveSet { lo, hi, least, most, y, q, value, low, high, sign, scale, least_pivot, .. } = self;
         [lo, hi, least, most, y, q, value, low, high, sign, scale, least_pivot]
+    }
+
+    /// With no row free.
+    fn begin(&mut self, problem: &Problem) -> Result<()> {
+        self.sign.fill(1.0);
+        self.begun = false;
+        self.fill(problem)
     }
 
     /// Copy A into the tableau.
@@ -254,14 +256,15 @@ impl ActiveSet {
 
     /// The problem of a correction y to the iterate.
     fn place(&mut self, problem: &Problem, state: &State) {
-        let n = self.order.len();
+        let (n, is_in_order) = (self.order.len(), self.is_in_order());
         let (x, w) = (&state.x[..n], &state.w[..n]);
         let (lo, hi, q) = (&self.lo[..n], &self.hi[..n], &mut self.q[..n]);
         let (least, most) = (&mut self.least[..n], &mut self.most[..n]);
         let (energy, size) = with_lanes(Alone { x, w, lo, hi, diagonal: problem.diagonal(), b: problem.b() });
         self.energy = energy;
         self.tolerance = (SHARE * energy.sqrt()).max(ROUND_OFF * size.sqrt());
-        if self.joints == 0 || self.joints == n {
+        if is_in_order {
+            // Along the rows, which are then treated several at once.
             q.copy_from_slice(w);
             for i in 0..n {
                 (least[i], most[i]) = (lo[i] - x[i], hi[i] - x[i]);

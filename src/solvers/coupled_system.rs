@@ -1,4 +1,4 @@
-//! The linear system of an interior point step with coupled friction: `(A + S + E) x = r`.
+//! The linear system of a step with coupled friction, an interior point's or a tied pivot's: `(A + S + E) x = r`.
 //!
 //! S is a positive diagonal; E ties each friction row to its normal row by one entry, so the system is not symmetric.
 //! Factored by LU, over the rows or, for Jacobian problems `A = K Kᵀ + C` with more rows than velocities, over the bodies:
@@ -22,6 +22,14 @@ const NONE: u32 = u32::MAX;
 const FEW: usize = 4;
 /// The largest order of a dense factor.
 const LARGEST_DENSE: usize = 2000;
+/// A coefficient of friction is at most this, in the units where both rows have the mass 1: rougher is no different.
+const ROUGHEST: f64 = 1e6;
+
+/// How far a friction row's bounds reach for one unit of its normal impulse; 0 for other rows.
+pub(super) fn reach_of(problem: &Problem, i: usize) -> f64 {
+    let (friction, a) = (problem.friction(), problem.diagonal());
+    friction.normal_of(i).map_or(0.0, |f| friction.mu_of(i).min(ROUGHEST * (a[f] / a[i]).sqrt()))
+}
 
 /// Where a system is factored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

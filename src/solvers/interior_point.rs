@@ -30,7 +30,7 @@
 //! symmetric A.
 
 use super::barrier::Barrier;
-use super::coupled_system::CoupledSystem;
+use super::coupled_system::{reach_of, CoupledSystem};
 use super::free_system::FreeSystem;
 use super::{require_positive_diagonal, Progress, Solver, State};
 use crate::error::{refill, reserve, Error, Result, Status};
@@ -56,8 +56,6 @@ const FURTHER: f64 = 10.0;
 const LEFT: f64 = 1e-8;
 /// Part of the way to the boundary that a step may go.
 const BOUNDARY: f64 = 0.995;
-/// A coefficient of friction is at most this, in the units where both rows have the mass 1: rougher is no different.
-const ROUGHEST: f64 = 1e6;
 /// Complementarity this far below the starting one is round-off.
 const ROUND_OFF: f64 = 1e-26;
 /// And this far below, Newton's step may overflow.
@@ -229,8 +227,7 @@ impl InteriorPoint {
     fn place(&mut self, problem: &Problem, state: &mut State, i: usize, normal: Option<usize>, size: f64) {
         let (mut lo, mut hi) = (state.lo[i], state.hi[i]);
         if let Some(f) = normal {
-            let roughest = ROUGHEST * (problem.diagonal()[f] / problem.diagonal()[i]).sqrt();
-            self.reach[i] = problem.friction().mu_of(i).min(roughest);
+            self.reach[i] = reach_of(problem, i);
             hi = self.reach[i] * state.x[f];
             lo = -hi;
         }

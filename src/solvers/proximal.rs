@@ -7,7 +7,7 @@
 //! Friction rows at their bounds stay there while a caller moves the bounds, or they are *tied*: the candidate then has
 //! `x_i = ± mu_i x_n` with the normal impulse x_n that it finds itself, from an unsymmetric system (`coupled_system.rs`).
 
-use super::coupled_system::CoupledSystem;
+use super::coupled_system::{reach_of, CoupledSystem};
 use super::free_system::FreeSystem;
 use super::State;
 use crate::error::{refill, reserve, Result};
@@ -24,8 +24,6 @@ pub const ROUND_OFF: f64 = 1e-13;
 const TIE: f64 = 1e12;
 /// A candidate that leaves more than this part of what it should have removed comes from a factor that is no good.
 const LEFT: f64 = 1e-6;
-/// A coefficient of friction is at most this, in the units where both rows have the mass 1: rougher is no different.
-const ROUGHEST: f64 = 1e6;
 
 /// Where a row is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,14 +105,9 @@ impl Proximal {
     pub fn tie(&mut self, problem: &Problem) -> Result<()> {
         let n = problem.len();
         self.reserve_ties(problem)?;
-        refill(&mut self.reach, n, 0.0)?;
         refill(&mut self.tie, n, 0.0)?;
-        for i in 0..n {
-            if let Some(f) = problem.friction().normal_of(i) {
-                let roughest = ROUGHEST * (problem.diagonal()[f] / problem.diagonal()[i]).sqrt();
-                self.reach[i] = problem.friction().mu_of(i).min(roughest);
-            }
-        }
+        self.reach.clear();
+        self.reach.extend((0..n).map(|i| reach_of(problem, i)));
         self.is_tied = true;
         self.coupled.prepare(problem)
     }
