@@ -79,13 +79,14 @@ impl Kernel for Multiply<'_> {
         let (x4, tail) = x[..n].as_chunks::<4>();
         let (fours, rest) = w[..n].as_chunks_mut::<4>();
         for (four, rows) in fours.iter_mut().zip(a.a.chunks_exact(4 * n)) {
-            let mut sums = [lanes.all(0.0); 4];
+            let (mut sums, mut whole) = ([lanes.all(0.0); 4], [&x4[..0]; 4]);
+            for r in 0..4 {
+                whole[r] = &rows[r * n..][..n].as_chunks::<4>().0[..x4.len()];
+            }
             for (c, x) in x4.iter().enumerate() {
                 let x = lanes.load(x);
                 for r in 0..4 {
-                    if let Some(entries) = rows[r * n + 4 * c..].first_chunk() {
-                        sums[r] = lanes.add(sums[r], lanes.mul(lanes.load(entries), x));
-                    }
+                    sums[r] = lanes.add(sums[r], lanes.mul(lanes.load(&whole[r][c]), x));
                 }
             }
             *four = lanes.store(lanes.sums(sums));
@@ -120,43 +121,55 @@ impl Kernel for Mirror<'_> {
         let (zero, mut sum, mut rest) = (lanes.all(0.0), lanes.all(0.0), 0.0);
         let whole = n - n % 4;
         for i in (0..whole).step_by(4) {
-            let mut given = [&[][..]; 4];
-            for r in 0..4 {
-                given[r] = a[(i + r) * row_stride..][..i].as_chunks::<4>().0;
-            }
             let (above, own) = out.split_at_mut(i * n);
+            let (mut given, own) = ([&[][..]; 4], rows_of(own, n));
+            for r in 0..4 {
+                given[r] = &a[(i + r) * row_stride..][..i + r + 1];
+            }
             for (j, columns) in above.chunks_exact_mut(4 * n).enumerate() {
-                let mut rows = [zero; 4];
+                let mut block = [zero; 4];
                 for r in 0..4 {
-                    rows[r] = lanes.load(&given[r][j]);
-                    sum = lanes.add(sum, lanes.mul(rows[r], zero));
-                    if let Some(out) = own[r * n + 4 * j..].first_chunk_mut() {
-                        *out = lanes.store(rows[r]);
-                    }
+                    block[r] = lanes.load(&given[r].as_chunks().0[j]);
+                    sum = lanes.add(sum, lanes.mul(block[r], zero));
+                    own[r].as_chunks_mut().0[j] = lanes.store(block[r]);
                 }
-                let mirrored = lanes.columns(rows);
+                let block = lanes.columns(block);
+                let columns = rows_of(columns, n);
                 for c in 0..4 {
-                    if let Some(out) = columns[c * n + i..].first_chunk_mut() {
-                        *out = lanes.store(mirrored[c]);
-                    }
+                    columns[c][i..i + 4].copy_from_slice(&lanes.store(block[c]));
                 }
             }
-            // Number by number: so few take longer in vectors.
+            let mut block = [[0.0; 4]; 4];
             for r in 0..4 {
-                for (c, &v) in a[(i + r) * row_stride + i..][..r + 1].iter().enumerate() {
+                for c in 0..=r {
+                    let v = given[r][i + c];
                     rest += 0.0 * v;
-                    (own[r * n + i + c], own[c * n + i + r]) = (v, v);
+                    (block[r][c], block[c][r]) = (v, v);
                 }
+            }
+            for r in 0..4 {
+                own[r][i..i + 4].copy_from_slice(&block[r]);
             }
         }
         for i in whole..n {
-            for (j, &v) in a[i * row_stride..][..i + 1].iter().enumerate() {
+            let given = &a[i * row_stride..][..i + 1];
+            for (out, &v) in out.chunks_exact_mut(n).zip(given) {
                 rest += 0.0 * v;
-                (out[i * n + j], out[j * n + i]) = (v, v);
+                out[i] = v;
             }
+            out[i * n..][..i + 1].copy_from_slice(given);
         }
         lanes.store(sum) == [0.0; 4] && rest == 0.0
     }
+}
+
+/// The first four rows of n numbers each.
+#[inline(always)]
+fn rows_of(rows: &mut [f64], n: usize) -> [&mut [f64]; 4] {
+    let (first, rest) = rows.split_at_mut(n);
+    let (second, rest) = rest.split_at_mut(n);
+    let (third, rest) = rest.split_at_mut(n);
+    [first, second, third, &mut rest[..n]]
 }
 
 /// How many entries off the diagonal are not zero.

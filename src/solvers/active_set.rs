@@ -116,13 +116,17 @@ impl Solver for ActiveSet {
         }
         self.lo.copy_from_slice(&state.lo);
         self.hi.copy_from_slice(&state.hi);
-        let is_joint = |i: &u32| self.lo[*i as usize] == f64::NEG_INFINITY && self.hi[*i as usize] == f64::INFINITY;
+        let is_joint = |lo: f64, hi: f64| (lo == f64::NEG_INFINITY) & (hi == f64::INFINITY);
+        self.joints = self.lo.iter().zip(&self.hi).map(|(&lo, &hi)| usize::from(is_joint(lo, hi))).sum();
         reserve(&mut self.order, n)?;
         self.order.clear();
-        self.order.extend((0..n as u32).filter(is_joint));
-        self.joints = self.order.len();
-        if self.joints < n {
-            self.order.extend((0..n as u32).filter(|i| !is_joint(i)));
+        if self.is_in_order(n) {
+            self.order.extend(0..n as u32);
+        } else {
+            for joints in [true, false] {
+                let is_one = |i: &u32| is_joint(self.lo[*i as usize], self.hi[*i as usize]) == joints;
+                self.order.extend((0..n as u32).filter(is_one));
+            }
         }
         self.refills = 0;
         self.begin(problem)
@@ -192,7 +196,7 @@ impl ActiveSet {
             self.tableau.clear(n)?;
         }
         match problem.operator() {
-            Operator::Dense(a) if self.is_in_order() => self.tableau.copy(n, a.rows())?,
+            Operator::Dense(a) if self.is_in_order(n) => self.tableau.copy(n, a.rows())?,
             Operator::Dense(a) => {
                 self.tableau.shape(n)?;
                 for p in 0..n {
@@ -250,13 +254,14 @@ impl ActiveSet {
     }
 
     /// Are the rows of the tableau in the problem's order?
-    fn is_in_order(&self) -> bool {
-        self.joints == 0 || self.joints == self.order.len()
+    fn is_in_order(&self, n: usize) -> bool {
+        self.joints == 0 || self.joints == n
     }
 
     /// The problem of a correction y to the iterate.
     fn place(&mut self, problem: &Problem, state: &State) {
-        let (n, is_in_order) = (self.order.len(), self.is_in_order());
+        let n = self.order.len();
+        let is_in_order = self.is_in_order(n);
         let (x, w) = (&state.x[..n], &state.w[..n]);
         let (lo, hi, q) = (&self.lo[..n], &self.hi[..n], &mut self.q[..n]);
         let (least, most) = (&mut self.least[..n], &mut self.most[..n]);

@@ -14,7 +14,7 @@ mod eliminate;
 mod pivots;
 
 use crate::error::{refill, reserve, resize, Result};
-use crate::linalg::{at_least, at_most};
+use crate::linalg::{at_least, at_most, with_lanes, Kernel, Lanes};
 use eliminate::Eliminate;
 use pivots::Pending;
 use pulp::{Arch, Simd, WithSimd};
@@ -179,13 +179,7 @@ impl Tableau {
 
     /// The eliminated rows' y with `A y + q = 0` there, from q after [`Self::forward`] and the other rows' y.
     pub fn backward(&self, q: &[f64], y: &mut [f64]) {
-        for (k, (&inverse, &end)) in self.inverse.iter().zip(&self.end[..self.first]).enumerate().rev() {
-            let end = self.n.min(STRIP * end as usize);
-            let row = &self.t[self.origin + k * self.stride..][k + 1..end];
-            // What was found last comes in last: the others need not wait for it.
-            let known = y[k + 1..end].iter().zip(row).rev();
-            y[k] = -known.fold(q[k], |sum, (y, t)| sum + y * t) * inverse;
-        }
+        with_lanes(Backward { tableau: self, q, y });
     }
 
     /// `out = T h` on the rows that were not eliminated.
@@ -323,6 +317,63 @@ fn is_zero(strip: &[f64; STRIP]) -> bool {
         bits |= v.to_bits();
     }
     bits << 1 == 0
+}
+
+struct Backward<'a> {
+    tableau: &'a Tableau,
+    q: &'a [f64],
+    y: &'a mut [f64],
+}
+
+impl Kernel for Backward<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<L: Lanes>(mut self, lanes: L) {
+        let first = self.tableau.first;
+        let fours = first - first % 4;
+        for k in (fours..first).rev() {
+            self.rows::<L, 1>(lanes, k);
+        }
+        for k in (0..fours).step_by(4).rev() {
+            self.rows::<L, 4>(lanes, k);
+        }
+    }
+}
+
+impl Backward<'_> {
+    /// M rows from k on, which end together: first what all of them need of the others, then one by one.
+    #[inline(always)]
+    fn rows<L: Lanes, const M: usize>(&mut self, lanes: L, k: usize) {
+        let Tableau { t, origin, stride, n, inverse, end, .. } = self.tableau;
+        let stop = (*n).min(STRIP * end[k] as usize);
+        let (own, known) = self.y[k..stop].split_at_mut(M);
+        let (known4, tail) = known.as_chunks::<4>();
+        let (mut rows, mut rows4) = ([&[][..]; M], [&known4[..0]; M]);
+        for r in 0..M {
+            rows[r] = &t[*origin + (k + r) * *stride + k..][..stop - k];
+            rows4[r] = &rows[r][M..].as_chunks::<4>().0[..known4.len()];
+        }
+        let mut sums = [lanes.all(0.0); 4];
+        // What was found last comes in last: the others need not wait for it.
+        for c in (0..known4.len()).rev() {
+            let y = lanes.load(&known4[c]);
+            for r in 0..M {
+                sums[r] = lanes.add(sums[r], lanes.mul(lanes.load(&rows4[r][c]), y));
+            }
+        }
+        let sums = lanes.store(lanes.sums(sums));
+        for r in (0..M).rev() {
+            let mut sum = self.q[k + r] + sums[r];
+            for (y, t) in tail.iter().zip(&rows[r][stop - k - tail.len()..]) {
+                sum += y * t;
+            }
+            for c in (r + 1..M).rev() {
+                sum += own[c] * rows[r][c];
+            }
+            own[r] = -sum * inverse[k + r];
+        }
+    }
 }
 
 struct Sweep<'a> {
