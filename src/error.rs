@@ -136,31 +136,3 @@ impl Write for Text {
         }
     }
 }
-
-/// Make `v` hold exactly `len` copies of `value`, reusing its capacity; memory that cannot be had is an error.
-pub(crate) fn refill<T: Clone>(v: &mut Vec<T>, len: usize, value: T) -> Result<()> {
-    v.clear();
-    reserve(v, len)?;
-    v.resize(len, value);
-    Ok(())
-}
-
-/// Make `v` hold `len` entries that are overwritten before they are read: those that are there may stay.
-#[inline(always)]
-pub(crate) fn resize<T: Clone>(v: &mut Vec<T>, len: usize, value: T) -> Result<()> {
-    if v.len() != len {
-        reserve(v, len)?;
-        v.resize(len, value);
-    }
-    Ok(())
-}
-
-/// Make sure `v` can hold `len` entries without allocating again.
-pub(crate) fn reserve<T>(v: &mut Vec<T>, len: usize) -> Result<()> {
-    v.try_reserve_exact(len.saturating_sub(v.len())).map_err(|_| {
-        Error::new(
-            Status::OutOfMemory,
-            format_args!("no memory for {len} entries of {} bytes", std::mem::size_of::<T>()),
-        )
-    })
-}

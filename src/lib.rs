@@ -25,7 +25,8 @@
 //! - [`linalg`]: factorisations; knows no complementarity.
 //! - [`multibody`]: frames (bodies, joints, contacts of a step) and the problems to be made of them.
 //! - `dataset`: recordings and problem files in HDF5 (feature `dataset`, on by default).
-//! - [`ffi`]: the C ABI; but for `linalg/lanes.rs` the only place with `unsafe`.
+//! - `memory`: buffers that grow, in large pages.
+//! - [`ffi`]: the C ABI; but for `memory` and `linalg/lanes.rs` the only place with `unsafe`.
 //!
 //! Uses point one way: `linalg ← problem ← metrics ← plan ← monitor ← driver ← ffi`, `problem ← solvers ← driver`,
 //! `driver ← mechanism ← ffi`, `metrics ← multibody ← dataset ← ffi`.
@@ -33,6 +34,7 @@
 
 mod budget;
 mod error;
+mod memory;
 mod settings;
 
 #[cfg(feature = "dataset")]

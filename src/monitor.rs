@@ -1,6 +1,7 @@
 //! What happened during a solve: records, the best iterate, the stop rules, the history.
 
-use crate::error::{reserve, resize, Result};
+use crate::error::Result;
+use crate::memory::{reserve, resize};
 use crate::metrics::{Measure, Point, Totals};
 use crate::plan::Reason;
 use crate::problem::FrictionMode;

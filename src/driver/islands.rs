@@ -11,7 +11,8 @@
 //! not depend on what it did before, so the answer has the same bits however many threads there are; unless time runs out.
 
 use super::{Engine, Slot};
-use crate::error::{refill, reserve, Error, Result, Status};
+use crate::error::{Error, Result, Status};
+use crate::memory::{refill, reserve};
 use crate::metrics::{Measure, Point};
 use crate::monitor::Outcome;
 use crate::problem::{Extent, Islands, Places, Problem};

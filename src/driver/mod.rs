@@ -10,7 +10,8 @@ mod work;
 
 pub use islands::Executor;
 
-use crate::error::{reserve, resize, Error, Result, Status};
+use crate::error::{Error, Result, Status};
+use crate::memory::{reserve, resize};
 use crate::metrics::Measure;
 use crate::monitor::{Iteration, Outcome, Report, StageReport};
 use crate::plan::{Plan, Reason, MAX_STAGES};

@@ -1,7 +1,8 @@
 //! The loop itself: one solver moves the iterate, and everything around it is counted, timed, measured and shown.
 
 use super::{Observation, Observer};
-use crate::error::{reserve, resize, Result};
+use crate::error::Result;
+use crate::memory::{reserve, resize};
 use crate::metrics::{Measure, Point};
 use crate::monitor::{Iteration, Monitor, Outcome};
 use crate::plan::{Reason, Stage};

@@ -445,7 +445,7 @@ impl Scratch {
             check_diagonal(problem.diagonal())?;
         }
         for v in [&mut self.w, &mut self.lo, &mut self.hi, &mut self.diagonal] {
-            crate::error::refill(v, n, 0.0)?;
+            crate::memory::refill(v, n, 0.0)?;
         }
         problem.multiply(x, &mut self.w, &mut self.bodies)?;
         problem.bounds_at(x, &mut self.lo, &mut self.hi);

@@ -11,7 +11,8 @@ use super::blocks::{self, Block, Column, B};
 use super::stale::Stale;
 use super::updates::{Updates, CLOCK};
 use super::Failure;
-use crate::error::{refill, reserve, Result};
+use crate::error::Result;
+use crate::memory::{refill, reserve};
 use crate::Budget;
 use pulp::{Arch, Simd, WithSimd};
 

@@ -10,7 +10,8 @@ use super::block_pattern::{reserve_ahead, BlockPattern, NONE};
 use super::blocks::{self, Block, Column, B};
 use super::updates::{Updates, CLOCK};
 use super::Failure;
-use crate::error::{refill, reserve, Result};
+use crate::error::Result;
+use crate::memory::{refill, reserve};
 use crate::Budget;
 use pulp::{Arch, Simd, WithSimd};
 

@@ -4,7 +4,8 @@
 //! keeps its memory; a pattern equal to the last one is not analysed again.
 
 use super::blocks::{Block, Column, B};
-use crate::error::{refill, reserve, Error, Result, Status};
+use crate::error::{Error, Result, Status};
+use crate::memory::{refill, reserve};
 use faer::dyn_stack::{MemBuffer, MemStack, StackReq};
 use faer::sparse::linalg::amd;
 use faer::sparse::SymbolicSparseColMatRef;

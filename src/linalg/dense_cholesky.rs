@@ -1,7 +1,8 @@
 //! Dense Cholesky factorisation A = L Lᵀ by faer's kernels, in memory that is kept.
 
 use super::Failure;
-use crate::error::{reserve, Error, Result, Status};
+use crate::error::{Error, Result, Status};
+use crate::memory::reserve;
 use crate::Budget;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt::factor::{cholesky_in_place, cholesky_in_place_scratch, LltError, LltRegularization};

@@ -1,7 +1,8 @@
 //! Dense LU factorisation P A = L U with partial pivoting by faer's kernels, in memory that is kept.
 
 use super::dense_cholesky::warm_kernels;
-use crate::error::{refill, reserve, Error, Result, Status};
+use crate::error::{Error, Result, Status};
+use crate::memory::{refill, reserve};
 use faer::dyn_stack::{MemBuffer, MemStack, StackReq};
 use faer::linalg::lu::partial_pivoting::factor::{lu_in_place, lu_in_place_scratch};
 use faer::{MatMut, Par};

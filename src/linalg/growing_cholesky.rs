@@ -1,6 +1,7 @@
 //! Dense Cholesky factor A = L Lᵀ that rows and columns join at the end and leave anywhere, each at a cost of m².
 
-use crate::error::{reserve, Error, Result, Status};
+use crate::error::{Error, Result, Status};
+use crate::memory::reserve;
 
 /// The factor of a symmetric positive definite matrix that changes row by row.
 #[derive(Default)]

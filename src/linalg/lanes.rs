@@ -1,9 +1,9 @@
 //! Two doubles at once: the arithmetic of the row kernels.
 //!
-//! Beside `src/ffi` the one place with `unsafe`. A row's dot product reads what its neighbour's update has just written.
-//! Left to itself the compiler makes vectors of one and scalars of the other, the processor must then wait for the
-//! stores, and a sweep takes more than twice as long. Here loads and stores have one width, which every x86-64 has, so
-//! nothing is detected at run time: four lanes, or the shorter instructions of AVX2, gained no more than timings vary.
+//! Beside `src/ffi` and `memory` the one place with `unsafe`. A row's dot product reads what its neighbour's update has
+//! just written. Left to itself the compiler makes vectors of one and scalars of the other, the processor must then wait
+//! for the stores, and a sweep takes more than twice as long. Here loads and stores have one width, which every x86-64 has,
+//! so nothing is detected at run time: four lanes, or the shorter instructions of AVX2, gained no more than timings vary.
 //! Nowhere are a product and a sum rounded as one, and other machines do the same on plain numbers in the same order:
 //! same bits everywhere.
 

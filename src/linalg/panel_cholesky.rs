@@ -11,7 +11,8 @@ use super::block_pattern::{reserve_ahead, NONE};
 use super::panel_pattern::{mark_rows, Panel, PanelPattern, Run, PAD};
 use super::stale::Stale;
 use super::Failure;
-use crate::error::{refill, reserve, Result};
+use crate::error::Result;
+use crate::memory::{refill, reserve};
 use crate::Budget;
 use pulp::{Arch, Simd, WithSimd};
 

@@ -6,7 +6,8 @@
 
 use super::block_pattern::{reserve_ahead, BlockPattern, NONE};
 use super::twins::Twins;
-use crate::error::{refill, reserve, Error, Result, Status};
+use crate::error::{Error, Result, Status};
+use crate::memory::{refill, reserve};
 
 /// Room below the columns of a panel, so that whole vectors may be read from any row.
 pub(super) const PAD: usize = 8;

@@ -4,7 +4,8 @@
 //! `A = K Kᵀ` the squared distance of its row of K from those of B. The elimination tree grows with the rows, and the row is
 //! solved for along it. Rows are not reordered, so fill depends on the order given. Cost per row: the columns of L it meets.
 
-use crate::error::{refill, reserve, Result};
+use crate::error::Result;
+use crate::memory::{refill, reserve};
 
 const NONE: u32 = u32::MAX;
 

@@ -9,7 +9,8 @@
 //! Pivots are chosen within a block, where a row is largest.
 
 use super::block_pattern::{BlockPattern, NONE};
-use crate::error::{refill, Result};
+use crate::error::Result;
+use crate::memory::refill;
 
 /// Columns per block.
 pub const BLOCK: usize = 6;

@@ -1,6 +1,7 @@
 //! Sparse LU factorisation with partial pivoting by faer, in memory that is kept; the order is found once per pattern.
 
-use crate::error::{refill, Error, Result, Status};
+use crate::error::{Error, Result, Status};
+use crate::memory::refill;
 use faer::dyn_stack::{MemBuffer, MemStack, StackReq};
 use faer::sparse::linalg::lu::{factorize_symbolic_lu, LuRef, LuSymbolicParams, NumericLu, SymbolicLu};
 use faer::sparse::{SparseColMatRef, SymbolicSparseColMatRef};

@@ -3,7 +3,8 @@
 //! A column of L depends on its own numbers and on the columns below it in the elimination tree. So those that have changed
 //! and their ancestors are stale; all others would come out with the same bits, and are kept.
 
-use crate::error::{refill, reserve, Result};
+use crate::error::Result;
+use crate::memory::{refill, reserve};
 
 /// Marks of the columns, or panels, of a factor.
 #[derive(Default)]

@@ -3,7 +3,8 @@
 //! The rows of all contacts between two bodies are twins: in a wall of bricks twelve and more, so the graph has a tenth
 //! of the nodes and a hundredth of the edges. Found by hashing and sorting, one pass over the entries.
 
-use crate::error::{refill, reserve, Result};
+use crate::error::Result;
+use crate::memory::{refill, reserve};
 
 const NONE: u32 = u32::MAX;
 

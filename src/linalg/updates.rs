@@ -4,7 +4,8 @@
 //! an entry in, and moves on when that is done (George and Liu 1981).
 
 use super::block_pattern::{BlockPattern, NONE};
-use crate::error::{refill, reserve, Result};
+use crate::error::Result;
+use crate::memory::{refill, reserve};
 use std::ops::Range;
 
 /// Columns factored between two looks at the clock.

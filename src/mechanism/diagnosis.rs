@@ -6,7 +6,8 @@
 //! factorisation, in 6 columns per body or in the rows of the matrix.
 
 use super::basis::Basis;
-use crate::error::{refill, Error, Result, Status};
+use crate::error::{Error, Result, Status};
+use crate::memory::refill;
 use crate::problem::Problem;
 
 /// Default tolerance: Jacobian rows assembled in single precision are off by 1e-7, and the rounding of a matrix entry makes

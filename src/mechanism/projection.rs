@@ -12,8 +12,9 @@
 //! only seem to resolve, stay untouched: that is what makes the projection rank-revealing. One sparse factorisation, in
 //! blocks of six per body, ordered once as long as the joints stay the same.
 
-use crate::error::{refill, Error, Result, Status};
+use crate::error::{Error, Result, Status};
 use crate::linalg::{BlockCholesky, Failure};
+use crate::memory::refill;
 use crate::problem::{BodyGraph, Jacobian, Operator, Problem};
 use crate::Budget;
 

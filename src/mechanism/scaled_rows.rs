@@ -4,8 +4,9 @@
 //! it does not remove it). A dense or CSR problem only knows `A = K Kᵀ`; its scaled rows `A_ij / sqrt(a_ii a_jj)` depend on
 //! each other exactly as those of K do.
 
-use crate::error::{reserve, Result};
+use crate::error::Result;
 use crate::linalg::{BlockRow, BLOCK};
+use crate::memory::reserve;
 use crate::problem::{Operator, Problem};
 
 /// Sparse rows in blocks of six columns.

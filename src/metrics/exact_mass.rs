@@ -4,8 +4,9 @@
 //! is `(A⁻¹)_ii >= 1/a_ii`. That costs a dense factorisation, so it is for analysis, not for every iteration.
 
 use super::check_diagonal;
-use crate::error::{refill, Error, Result, Status};
+use crate::error::{Error, Result, Status};
 use crate::linalg::DenseCholesky;
+use crate::memory::refill;
 use crate::problem::Problem;
 use crate::Budget;
 

@@ -7,7 +7,8 @@
 //! A contact's normal points away from the first body of its pair, its point is relative to that body's centre of mass
 //! (the world's origin for -1), its gap is negative in penetration.
 
-use crate::error::{refill, reserve, Error, Result, Status};
+use crate::error::{Error, Result, Status};
+use crate::memory::{refill, reserve};
 use nalgebra::Matrix3;
 
 /// Unit vectors and quaternions of single-precision engines are off by less.

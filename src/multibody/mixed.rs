@@ -9,7 +9,8 @@
 use super::formulation::Shape;
 use super::frame::Frame;
 use super::rows::Rows;
-use crate::error::{refill, Result};
+use crate::error::Result;
+use crate::memory::refill;
 use crate::problem::Problem;
 
 /// The mixed form in compressed rows.

@@ -17,7 +17,8 @@
 //! inscribed one is the diamond |x_1| + |x_2| <= mu p_n, and the circumscribed one is the box |x_i| <= mu p_n: the
 //! coupled friction of [`crate::problem`] itself.
 
-use crate::error::{refill, Error, Result, Status};
+use crate::error::{Error, Result, Status};
+use crate::memory::refill;
 use crate::problem::{Cone, Problem};
 
 /// More facets than this cannot be told from a circle at any tolerance that matters.

@@ -10,7 +10,8 @@
 //! A contact that closes within the step, at approach speed u < 0, leaves with at least -e u: bias = min(bias, e u).
 
 use super::frame::Frame;
-use crate::error::{reserve, Error, Result, Status};
+use crate::error::{Error, Result, Status};
+use crate::memory::reserve;
 use nalgebra::{Matrix3, Quaternion, UnitQuaternion, Vector3};
 
 /// The rows of a frame and the bodies they act on. Keeps its memory.

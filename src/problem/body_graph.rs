@@ -1,7 +1,8 @@
 //! Which bodies share a row: the pattern of velocity-space matrices.
 
 use super::jacobian::Jacobian;
-use crate::error::{refill, reserve, Result};
+use crate::error::Result;
+use crate::memory::{refill, reserve};
 
 /// The neighbours of body k are `index[start[k]..start[k + 1]]`, rising.
 #[derive(Default)]

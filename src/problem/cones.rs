@@ -8,7 +8,8 @@
 
 use super::check::length;
 use super::friction::{reach, Friction};
-use crate::error::{refill, reserve, Error, Result, Status};
+use crate::error::{Error, Result, Status};
+use crate::memory::{refill, reserve};
 
 /// One contact.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,7 +2,8 @@
 
 use super::check::{alike, finite, length};
 use super::dense::Triangle;
-use crate::error::{refill, reserve, Error, Result, Status};
+use crate::error::{Error, Result, Status};
+use crate::memory::{refill, reserve};
 
 /// A square matrix in compressed rows.
 #[derive(Debug, Default)]

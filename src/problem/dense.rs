@@ -1,8 +1,9 @@
 //! A as a square array, stored by rows.
 
 use super::check::{alike, are_finite, product};
-use crate::error::{reserve, resize, Error, Result, Status};
+use crate::error::{Error, Result, Status};
 use crate::linalg::{with_lanes, Kernel, Lanes};
+use crate::memory::{reserve, resize};
 
 /// Which entries of a dense matrix the caller filled. Numbers are part of the ABI.
 #[repr(C)]

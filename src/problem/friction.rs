@@ -5,8 +5,9 @@
 //! evaluated once, at given normal impulses; ODE and Bullet's Dantzig do this, and so does the box friction of
 //! Enzenhoefer et al. 2019.
 
-use crate::error::{refill, reserve, Error, Result, Status};
+use crate::error::{Error, Result, Status};
 use crate::linalg::{at_least, at_most, fetch};
+use crate::memory::{refill, reserve};
 
 /// How friction bounds depend on normal impulses. Numbers are part of the ABI.
 #[repr(C)]

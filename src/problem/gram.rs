@@ -4,8 +4,9 @@
 //! rows at a time by columns, so that a row's products with four others that share a body are one vector.
 
 use super::jacobian::{Jacobian, Row, ROW_LEN};
-use crate::error::{refill, reserve, Result};
+use crate::error::Result;
 use crate::linalg::{with_lanes, Kernel, Lanes, Tableau};
+use crate::memory::{refill, reserve};
 use pulp::{Arch, Simd, WithSimd};
 
 /// Rows that are treated together.

@@ -4,7 +4,8 @@
 //! bounds the other's friction. What is chained together by that is solved together, and the rest apart.
 
 use super::{Dense, Jacobian, Operator, Problem, ALWAYS_DENSE};
-use crate::error::{refill, reserve, Result};
+use crate::error::Result;
+use crate::memory::{refill, reserve};
 
 pub(super) const NONE: u32 = u32::MAX;
 /// Entries that are looked at together.

@@ -10,8 +10,9 @@
 use super::check::{finite, length, product};
 use super::islands::{Places, NONE};
 use super::row_products;
-use crate::error::{reserve, Error, Result, Status};
+use crate::error::{Error, Result, Status};
 use crate::linalg::Two;
+use crate::memory::reserve;
 use nalgebra::{Matrix3, Vector3};
 
 /// Doubles per constraint row.

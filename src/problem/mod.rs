@@ -27,7 +27,8 @@ pub use gram::Gram;
 pub use islands::{Islands, Places};
 pub use jacobian::{Jacobian, Row, BODY_LEN, ROW_LEN};
 
-use crate::error::{refill, reserve, Error, Result, Status};
+use crate::error::{Error, Result, Status};
+use crate::memory::{refill, reserve};
 use bounds::intervals;
 use check::{finite, length};
 

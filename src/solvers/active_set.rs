@@ -16,8 +16,9 @@
 //! round-off it stalls.
 
 use super::{damped, require_positive_diagonal, Progress, Solver, State};
-use crate::error::{refill, reserve, resize, Error, Result, Status};
+use crate::error::{Error, Result, Status};
 use crate::linalg::{at_least, at_most, with_lanes, Kernel, Lanes, Tableau};
+use crate::memory::{refill, reserve, resize};
 use crate::problem::{Gram, Operator, Problem};
 use crate::settings::{Settings, SolverKind};
 use crate::Budget;

@@ -17,7 +17,8 @@
 use super::box_qp::{self, BoxQp};
 use super::sweep::ROUND_OFF;
 use super::{Progress, Solver, State};
-use crate::error::{refill, reserve, Result};
+use crate::error::Result;
+use crate::memory::{refill, reserve};
 use crate::problem::Problem;
 use crate::settings::{Settings, SolverKind};
 use crate::Budget;

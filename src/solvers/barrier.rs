@@ -3,7 +3,8 @@
 //! Row i has a slack to its lower bound with a multiplier p, and one to its upper bound with q. A bound that is absent, and
 //! both of a row that is held, have zeros in all places: they add nothing to any sum, and the loops need not ask.
 
-use crate::error::{refill, reserve, Result};
+use crate::error::Result;
+use crate::memory::{refill, reserve};
 use pulp::Arch;
 
 /// Numbers that are added up side by side.

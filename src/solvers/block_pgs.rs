@@ -15,7 +15,8 @@
 
 use super::sweep::{Rows, Sweeper, Swept, Visitor, ROUND_OFF};
 use super::{require_positive_diagonal, Progress, Solver, State};
-use crate::error::{refill, reserve, Result};
+use crate::error::Result;
+use crate::memory::{refill, reserve};
 use crate::problem::Problem;
 use crate::settings::{Settings, SolverKind};
 use crate::Budget;

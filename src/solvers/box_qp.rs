@@ -8,7 +8,8 @@
 //! against what it was when they last moved, so that no effort goes into bounds which are not yet right.
 
 use super::{require_positive_diagonal, State};
-use crate::error::{refill, reserve, Error, Result, Status};
+use crate::error::{Error, Result, Status};
+use crate::memory::{refill, reserve};
 use crate::problem::{Operator, Problem};
 use crate::settings::SolverKind;
 

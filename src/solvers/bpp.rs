@@ -30,8 +30,9 @@
 
 use super::proximal::{Proximal, Set, EPSILON_MAX, ROUND_OFF};
 use super::{damped, require_positive_diagonal, Progress, Solver, State};
-use crate::error::{refill, reserve, Error, Result, Status};
+use crate::error::{Error, Result, Status};
 use crate::linalg::Failure;
+use crate::memory::{refill, reserve};
 use crate::problem::Problem;
 use crate::settings::{Settings, SolverKind};
 use crate::Budget;

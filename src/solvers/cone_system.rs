@@ -15,8 +15,9 @@
 //! ```
 
 use super::box_qp::multiply;
-use crate::error::{refill, reserve, Error, Result, Status};
+use crate::error::{Error, Result, Status};
 use crate::linalg::DenseLu;
+use crate::memory::{refill, reserve};
 use crate::problem::{Jacobian, Operator, Part, Problem, ROW_LEN};
 
 const NONE: u32 = u32::MAX;

@@ -12,8 +12,9 @@
 //! the dense factor, which has them.
 
 use super::pair_blocks::{across, back_across, for_each_general_pair, own};
-use crate::error::{refill, reserve, Result};
+use crate::error::Result;
 use crate::linalg::{BlockLu, DenseLu, Failure};
+use crate::memory::{refill, reserve};
 use crate::problem::{BodyGraph, Jacobian, Operator, Problem, Row, ROW_LEN};
 use crate::Budget;
 

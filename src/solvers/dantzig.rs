@@ -23,8 +23,9 @@
 
 use super::scaled::Scaled;
 use super::{require_positive_diagonal, Progress, Solver, State};
-use crate::error::{refill, reserve, Error, Result, Status};
+use crate::error::{Error, Result, Status};
 use crate::linalg::GrowingCholesky;
+use crate::memory::{refill, reserve};
 use crate::problem::Problem;
 use crate::settings::{Settings, SolverKind};
 use crate::Budget;

@@ -13,8 +13,9 @@
 //! rows enter or leave F, and S stays, the sparse sides compute again only what these rows have to do with.
 
 use super::pair_blocks::{across, for_each_pair, own};
-use crate::error::{refill, reserve, Result};
+use crate::error::Result;
 use crate::linalg::{BlockCholesky, DenseCholesky, Failure, PanelCholesky};
+use crate::memory::{refill, reserve};
 use crate::problem::{BodyGraph, Csr, Jacobian, Operator, Problem, Row};
 use crate::Budget;
 

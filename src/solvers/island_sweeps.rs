@@ -21,8 +21,9 @@
 use super::row_sweep::as_range;
 use super::sweep::{Order, Sweeper, Swept, ROUND_OFF};
 use super::{require_positive_diagonal, Progress, Solver, State};
-use crate::error::{refill, reserve, Result};
+use crate::error::Result;
 use crate::linalg::{at_least, at_most};
+use crate::memory::{refill, reserve};
 use crate::problem::{Islands, Problem};
 use crate::settings::{Settings, SolverKind};
 use crate::Budget;

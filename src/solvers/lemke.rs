@@ -27,8 +27,9 @@
 
 use super::scaled::Scaled;
 use super::{Progress, Solver, State};
-use crate::error::{refill, reserve, Error, Result, Status};
+use crate::error::{Error, Result, Status};
 use crate::linalg::DenseLu;
+use crate::memory::{refill, reserve};
 use crate::problem::Problem;
 use crate::settings::Settings;
 use crate::Budget;

@@ -15,8 +15,9 @@
 
 use super::scaled::Scaled;
 use super::{Progress, State};
-use crate::error::{refill, reserve, Result};
+use crate::error::Result;
 use crate::linalg::DenseLu;
+use crate::memory::{refill, reserve};
 use crate::problem::Problem;
 use crate::Budget;
 

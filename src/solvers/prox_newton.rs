@@ -19,8 +19,9 @@
 
 use super::proximal::{Proximal, Set, ROUND_OFF};
 use super::{require_positive_diagonal, Progress, Solver, State};
-use crate::error::{refill, reserve, Error, Result, Status};
+use crate::error::{Error, Result, Status};
 use crate::linalg::Failure;
+use crate::memory::{refill, reserve};
 use crate::problem::Problem;
 use crate::settings::{Settings, SolverKind};
 use crate::Budget;

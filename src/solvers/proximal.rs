@@ -10,8 +10,9 @@
 use super::coupled_system::{reach_of, CoupledSystem};
 use super::free_system::FreeSystem;
 use super::State;
-use crate::error::{refill, reserve, Result};
+use crate::error::Result;
 use crate::linalg::{at_least, Failure};
+use crate::memory::{refill, reserve};
 use crate::problem::Problem;
 use crate::Budget;
 

@@ -13,8 +13,9 @@
 
 use super::row_sweep::find_couplings_along;
 use super::wave::{chunks, rows_of, CHUNK};
-use crate::error::{refill, reserve, Result};
+use crate::error::Result;
 use crate::linalg::Quad;
+use crate::memory::{refill, reserve};
 use crate::problem::{Jacobian, Problem};
 use std::ops::Range;
 

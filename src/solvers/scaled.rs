@@ -9,7 +9,8 @@
 //! is the same problem with y and v both in √J: row scaling and units drop out. Memory: n².
 
 use super::State;
-use crate::error::{refill, reserve, Error, Result, Status};
+use crate::error::{Error, Result, Status};
+use crate::memory::{refill, reserve};
 use crate::problem::{Operator, Problem};
 
 /// The scaled problem.

@@ -9,8 +9,9 @@
 use super::quads::Plan;
 use super::row_sweep::{self, RowSweep};
 use super::wave::{self, Wave};
-use crate::error::{refill, reserve, Result};
+use crate::error::Result;
 use crate::linalg::{at_least, at_most};
+use crate::memory::{refill, reserve};
 use crate::problem::{Csr, Dense, FrictionBounds, Jacobian, Operator, Problem};
 
 /// Changes whose energy is below this fraction of the impulses' own energy are round-off.

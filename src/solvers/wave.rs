@@ -14,7 +14,8 @@
 //! in any order of the rows. A good one, where bodies meet their neighbours soon, lets sweeps follow closely; in the worst
 //! one, where the first body meets the last, every sweep waits for the end of the one before and nothing is lost.
 
-use crate::error::{refill, reserve, Result};
+use crate::error::Result;
+use crate::memory::{refill, reserve};
 use crate::problem::{Jacobian, Problem};
 use std::ops::Range;
 

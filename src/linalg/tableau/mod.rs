@@ -13,8 +13,9 @@
 mod eliminate;
 mod pivots;
 
-use crate::error::{refill, reserve, resize, Result};
+use crate::error::Result;
 use crate::linalg::{at_least, at_most, with_lanes, Kernel, Lanes};
+use crate::memory::{refill, reserve, resize};
 use eliminate::Eliminate;
 use pivots::Pending;
 use pulp::{Arch, Simd, WithSimd};

@@ -4,7 +4,8 @@ use super::contact::Contacts;
 use super::model::{Model, Structure};
 use super::settings::{StepOutcome, StepReport, StepSettings};
 use super::tangent::{Matrices, Tangent};
-use crate::error::{refill, Error, Result, Status};
+use crate::error::{Error, Result, Status};
+use crate::memory::refill;
 use crate::Settings;
 
 /// Rounds of the projection of positions at most.
