@@ -19,8 +19,8 @@ use crate::memory::{refill, reserve};
 use crate::problem::{Jacobian, Problem};
 use std::ops::Range;
 
-/// Rows of a chunk.
-pub(super) const CHUNK: usize = 1024;
+/// Rows of a chunk: whole contacts, and whole quads of them where all rows are of contacts.
+pub(super) const CHUNK: usize = 960;
 /// Sweeps that make one pass: two hide the memory where arithmetic takes half as long as reading, more reach further back.
 pub(super) const SWEEPS: usize = 4;
 /// Up to this many rows, some 25 MB, stay in the last cache from one sweep to the next, and several sweeps in one pass do not
