@@ -38,6 +38,11 @@ pub struct Observation<'a> {
     pub w: &'a [f64],
 }
 
+/// Are they the same, number by number? All are looked at, several at once.
+fn are_same(p: &[f64], q: &[f64]) -> bool {
+    p.iter().zip(q).fold(true, |same, (p, q)| same & (p == q))
+}
+
 /// Can this kind of solver treat this problem? If not, why?
 pub fn supports(kind: SolverKind, problem: &Problem) -> Result<()> {
     let plan = Plan::new(problem, &Settings { solver: kind, ..Settings::default() }, false);
@@ -413,12 +418,12 @@ impl Engine {
         report.measurements = work.monitor.measurements();
         report.set_changes = work.monitor.set_changes();
         // Most often the last iterate is the best, and its w is there.
-        let at_best = work.state.w_is_exact && work.state.x == work.monitor.best_x();
+        let at_best = work.state.w_is_exact && are_same(&work.state.x, work.monitor.best_x());
         work.state.x.copy_from_slice(work.monitor.best_x());
         let mut keep_as_is = self.settings.choice == Choice::Last;
         if let Choice::Best(measure) = self.settings.choice {
             problem.clamp(&mut work.state.x);
-            if !at_best || work.state.x != work.monitor.best_x() {
+            if !at_best || !are_same(&work.state.x, work.monitor.best_x()) {
                 let measure = if measure == Measure::Energy { report.judge } else { measure };
                 work.settle(problem)?;
                 // Clamping may cost, where a friction bound has moved with its normal; or overflow.

@@ -38,17 +38,24 @@ impl<'a, I: Iterator<Item = &'a [f64]>> Kernel for AreFinite<I> {
 
     #[inline(always)]
     fn run<L: Lanes>(self, lanes: L) -> bool {
-        let (mut sum, mut rest) = (lanes.all(0.0), 0.0);
+        // Four sums, which need not wait for each other.
+        let (zero, mut sums, mut rest) = (lanes.all(0.0), [lanes.all(0.0); 4], 0.0);
         for part in self.0 {
-            let (fours, tail) = part.as_chunks();
-            for four in fours {
-                sum = lanes.add(sum, lanes.mul(lanes.load(four), lanes.all(0.0)));
+            let (fours, tail) = part.as_chunks::<4>();
+            let (groups, others) = fours.as_chunks::<4>();
+            for group in groups {
+                for k in 0..4 {
+                    sums[k] = lanes.add(sums[k], lanes.mul(lanes.load(&group[k]), zero));
+                }
+            }
+            for four in others {
+                sums[0] = lanes.add(sums[0], lanes.mul(lanes.load(four), zero));
             }
             for v in tail {
                 rest += 0.0 * v;
             }
         }
-        lanes.store(sum) == [0.0; 4] && rest == 0.0
+        lanes.store(lanes.sums(sums)) == [0.0; 4] && rest == 0.0
     }
 }
 

@@ -119,7 +119,7 @@ impl Kernel for Mirror<'_> {
     fn run<L: Lanes>(self, lanes: L) -> bool {
         let Mirror { n, a, row_stride, out } = self;
         // Only zero times a finite number is zero.
-        let (zero, mut sum, mut rest) = (lanes.all(0.0), lanes.all(0.0), 0.0);
+        let (zero, mut sums, mut rest) = (lanes.all(0.0), [lanes.all(0.0); 4], 0.0);
         let whole = n - n % 4;
         for i in (0..whole).step_by(4) {
             let (above, own) = out.split_at_mut(i * n);
@@ -131,7 +131,7 @@ impl Kernel for Mirror<'_> {
                 let mut block = [zero; 4];
                 for r in 0..4 {
                     block[r] = lanes.load(&given[r].as_chunks().0[j]);
-                    sum = lanes.add(sum, lanes.mul(block[r], zero));
+                    sums[r] = lanes.add(sums[r], lanes.mul(block[r], zero));
                     own[r].as_chunks_mut().0[j] = lanes.store(block[r]);
                 }
                 let block = lanes.columns(block);
@@ -144,11 +144,11 @@ impl Kernel for Mirror<'_> {
             for r in 0..4 {
                 for c in 0..=r {
                     let v = given[r][i + c];
-                    rest += 0.0 * v;
                     (block[r][c], block[c][r]) = (v, v);
                 }
             }
             for r in 0..4 {
+                sums[r] = lanes.add(sums[r], lanes.mul(lanes.load(&block[r]), zero));
                 own[r][i..i + 4].copy_from_slice(&block[r]);
             }
         }
@@ -160,7 +160,7 @@ impl Kernel for Mirror<'_> {
             }
             out[i * n..][..i + 1].copy_from_slice(given);
         }
-        lanes.store(sum) == [0.0; 4] && rest == 0.0
+        lanes.store(lanes.sums(sums)) == [0.0; 4] && rest == 0.0
     }
 }
 

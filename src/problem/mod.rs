@@ -514,8 +514,9 @@ impl Problem {
 
     /// `w = A x + b`. `scratch` is only used by Jacobian problems and keeps its capacity.
     pub fn multiply(&self, x: &[f64], w: &mut [f64], scratch: &mut Vec<f64>) -> Result<()> {
-        // Where every cold solve begins.
-        if x.iter().all(|&x| x == 0.0) {
+        // Where every cold solve begins. Few are looked at several at once; of many the first mostly tells.
+        let is_zero = |x: &[f64]| x.iter().fold(true, |all, &x| all & (x == 0.0));
+        if x.chunks(FEW).all(is_zero) {
             w.copy_from_slice(&self.b);
             return if self.form == Form::Jacobian { reserve(scratch, self.jacobian.whitened_len()) } else { Ok(()) };
         }
@@ -578,6 +579,9 @@ impl Problem {
         }
     }
 }
+
+/// Numbers that are looked at together.
+const FEW: usize = 64;
 
 /// A dense matrix of n rows with at most so many entries is stored in compressed rows.
 fn mostly_zero(n: usize) -> usize {

@@ -10,7 +10,6 @@
 
 use super::{Tableau, STRIP};
 use pulp::{Simd, WithSimd};
-use std::ops::Range;
 
 /// Rows that are eliminated together.
 const FOUR: usize = 4;
@@ -65,13 +64,18 @@ impl Rows<'_> {
         let Rows { t, width, n, least, inverse, end, right, q } = self;
         let (width, n, own, at) = (*width, *n, k / STRIP, k % STRIP);
         let (above, below) = t.split_at_mut((k + M) * width);
-        let block = &mut above[k * width..];
         let stop = end[k..k + M].iter().fold(0, |stop, &end| stop.max(end)) as usize;
         end[k..k + M].fill(stop as u32);
+        let mut rest = &mut above[k * width..];
+        let block: [_; M] = std::array::from_fn(|_| {
+            let (row, behind) = std::mem::take(&mut rest).split_at_mut(width);
+            rest = behind;
+            &mut row[own..stop]
+        });
         // Single numbers first: each pivot waits for the one before, and for nothing else.
         let (mut a, mut c) = ([[0.0; M]; M], [0.0; M]);
         for m in 0..M {
-            a[m].copy_from_slice(&block[m * width + own][at..at + M]);
+            a[m].copy_from_slice(&block[m][0][at..at + M]);
             c[m] = right[own][at + m];
         }
         let (mut factor, mut inverted) = ([[0.0; M]; M], [0.0; M]);
@@ -88,31 +92,21 @@ impl Rows<'_> {
         }
         inverse[k..k + M].copy_from_slice(&inverted);
         q[k..k + M].copy_from_slice(&c);
-        let factor = factor.map(|row| row.map(|v| simd.splat_f64s(v)));
-        if M > 1 {
-            along(simd, block, width, own..stop, &factor);
-        }
-        let block = &*block;
+        let block = if M > 1 { along(simd, block, &factor) } else { block.map(|row| &*row) };
         let inverted = inverted.map(|v| simd.splat_f64s(-v));
-        add_rows(simd, &mut right[own..stop], &c, &inverted, block, width, own);
+        add_rows(simd, &mut right[own..stop], &c, &inverted, &block);
         for s in own..stop {
-            let mut bits = [0; STRIP];
-            for m in 0..M {
-                for (bits, entry) in bits.iter_mut().zip(&block[m * width + s]) {
-                    *bits |= entry.to_bits() << 1;
+            let others = block.map(|row| &row[s - own..]);
+            for i in (k + M).max(STRIP * s)..n.min(STRIP * (s + 1)) {
+                let (mut entries, mut bits) = ([0.0; M], 0);
+                for m in 0..M {
+                    entries[m] = others[m][0][i % STRIP];
+                    bits |= entries[m].to_bits();
                 }
-            }
-            let first = (k + M).max(STRIP * s);
-            let others = below[(first - k - M) * width..].chunks_exact_mut(width);
-            for (other, i) in others.zip(first..n.min(STRIP * (s + 1))) {
-                let at = i % STRIP;
-                // Joints of a chain are strangers to most others.
-                if bits[at] != 0 {
-                    let mut entries = [0.0; M];
-                    for m in 0..M {
-                        entries[m] = block[m * width + s][at];
-                    }
-                    add_rows(simd, &mut other[s..stop], &entries, &inverted, block, width, s);
+                // Joints of a chain are strangers to most others. A zero may have a sign, which is its first bit.
+                if bits << 1 != 0 {
+                    let row = &mut below[(i - k - M) * width..][s..stop];
+                    add_rows(simd, row, &entries, &inverted, &others);
                     end[i] = end[i].max(stop as u32);
                 }
             }
@@ -120,19 +114,18 @@ impl Rows<'_> {
     }
 }
 
-/// Subtract a block's rows from each other on these strips: `row_j += Σ_(m < j) factor_mj row_m`.
+/// Subtract a block's rows from each other: `row_j += Σ_(m < j) factor_mj row_m`.
 #[inline(always)]
-fn along<S: Simd, const M: usize>(
+fn along<'a, S: Simd, const M: usize>(
     simd: S,
-    block: &mut [[f64; STRIP]],
-    width: usize,
-    strips: Range<usize>,
-    factor: &[[S::f64s; M]; M],
-) {
-    for s in strips {
+    block: [&'a mut [[f64; STRIP]]; M],
+    factor: &[[f64; M]; M],
+) -> [&'a [[f64; STRIP]]; M] {
+    let factor = factor.map(|row| row.map(|v| simd.splat_f64s(v)));
+    for s in 0..block[0].len() {
         let mut rows = [[0.0; STRIP]; M];
         for m in 0..M {
-            rows[m] = block[m * width + s];
+            rows[m] = block[m][s];
         }
         for j in 1..M {
             let (before, row) = rows.split_at_mut(j);
@@ -142,32 +135,27 @@ fn along<S: Simd, const M: usize>(
                     *sum = simd.mul_add_e_f64s(factor[m][j], S::as_simd_f64s(&before[m]).0[v], *sum);
                 }
             }
-            block[j * width + s] = rows[j];
+            block[j][s] = rows[j];
         }
     }
+    block.map(|row| &*row)
 }
 
-/// `row += Σ_m entries_m inverted_m block_m`, with the rows of the block from that strip on.
+/// `row += Σ_m entries_m inverted_m other_m`.
 #[inline(always)]
 fn add_rows<S: Simd, const M: usize>(
     simd: S,
     row: &mut [[f64; STRIP]],
     entries: &[f64; M],
     inverted: &[S::f64s; M],
-    block: &[[f64; STRIP]],
-    width: usize,
-    from: usize,
+    others: &[&[[f64; STRIP]]; M],
 ) {
     let mut factors = *inverted;
     for m in 0..M {
         factors[m] = simd.mul_f64s(factors[m], simd.splat_f64s(entries[m]));
     }
-    let count = row.len();
-    let mut others = [&block[..0]; M];
-    for m in 0..M {
-        others[m] = &block[m * width + from..][..count];
-    }
-    for s in 0..count {
+    let others = others.map(|other| &other[..row.len()]);
+    for s in 0..row.len() {
         let (strip, _) = S::as_mut_simd_f64s(&mut row[s]);
         for (v, strip) in strip.iter_mut().enumerate() {
             let mut sum = *strip;
