@@ -50,6 +50,8 @@ pub(super) struct ActiveSet {
     order: Vec<u32>,
     /// How many joints.
     joints: usize,
+    /// Is that the problem's order?
+    is_in_order: bool,
     tableau: Tableau,
     /// Bounds in force, by row.
     lo: Vec<f64>,
@@ -118,10 +120,12 @@ impl Solver for ActiveSet {
         self.lo.copy_from_slice(&state.lo);
         self.hi.copy_from_slice(&state.hi);
         let is_joint = |lo: f64, hi: f64| (lo == f64::NEG_INFINITY) & (hi == f64::INFINITY);
-        self.joints = self.lo.iter().zip(&self.hi).map(|(&lo, &hi)| usize::from(is_joint(lo, hi))).sum();
+        let joints = |lo: &[f64], hi: &[f64]| lo.iter().zip(hi).map(|(&lo, &hi)| usize::from(is_joint(lo, hi))).sum();
+        self.joints = joints(&self.lo, &self.hi);
+        self.is_in_order = self.joints == joints(&self.lo[..self.joints], &self.hi[..self.joints]);
         reserve(&mut self.order, n)?;
         self.order.clear();
-        if self.is_in_order(n) {
+        if self.is_in_order {
             self.order.extend(0..n as u32);
         } else {
             for joints in [true, false] {
@@ -197,7 +201,7 @@ impl ActiveSet {
             self.tableau.clear(n)?;
         }
         match problem.operator() {
-            Operator::Dense(a) if self.is_in_order(n) => self.tableau.copy(n, a.rows())?,
+            Operator::Dense(a) if self.is_in_order => self.tableau.copy(n, a.rows())?,
             Operator::Dense(a) => {
                 self.tableau.shape(n)?;
                 for p in 0..n {
@@ -234,6 +238,16 @@ impl ActiveSet {
             }
         }
         let diagonal = &problem.diagonal()[..n];
+        if self.is_in_order {
+            // Along the rows, which are then treated several at once.
+            for (least, a) in self.least_pivot.iter_mut().zip(diagonal) {
+                *least = EPSILON * a;
+            }
+            for (scale, a) in self.scale.iter_mut().zip(diagonal).skip(self.joints) {
+                *scale = 1.0 / a.sqrt();
+            }
+            return Ok(());
+        }
         for (least, &i) in self.least_pivot.iter_mut().zip(&self.order) {
             *least = EPSILON * diagonal[i as usize];
         }
@@ -254,22 +268,16 @@ impl ActiveSet {
         }
     }
 
-    /// Are the rows of the tableau in the problem's order?
-    fn is_in_order(&self, n: usize) -> bool {
-        self.joints == 0 || self.joints == n
-    }
-
     /// The problem of a correction y to the iterate.
     fn place(&mut self, problem: &Problem, state: &State) {
         let n = self.order.len();
-        let is_in_order = self.is_in_order(n);
         let (x, w) = (&state.x[..n], &state.w[..n]);
         let (lo, hi, q) = (&self.lo[..n], &self.hi[..n], &mut self.q[..n]);
         let (least, most) = (&mut self.least[..n], &mut self.most[..n]);
         let (energy, size) = with_lanes(Alone { x, w, lo, hi, diagonal: problem.diagonal(), b: problem.b() });
         self.energy = energy;
         self.tolerance = (SHARE * energy.sqrt()).max(ROUND_OFF * size.sqrt());
-        if is_in_order {
+        if self.is_in_order {
             // Along the rows, which are then treated several at once.
             q.copy_from_slice(w);
             for i in 0..n {
