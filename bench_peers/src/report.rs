@@ -194,10 +194,18 @@ success at every setting it finished, but has not solved the problem.
     }
 }
 
+/// Marks what solves the problem although the solver says that it failed.
+fn mark(h: &Heat, c: usize) -> &'static str {
+    match h.entries[c].solved(h.required) {
+        Some(attempt) if !attempt.claims => " [f]",
+        _ => "",
+    }
+}
+
 /// Where a peer that solves the problem is faster than the first of the field.
 fn slower(out: &mut String, race: &Race) {
     let name = race.field[0].name;
-    let mut list: Vec<(&Heat, &str, f64, Option<f64>)> = vec![];
+    let mut list: Vec<(&Heat, String, f64, Option<f64>)> = vec![];
     let (mut small, mut large) = (vec![], vec![]);
     let ode = race.field.iter().position(|c| c.name == "ODE Dantzig");
     for h in &race.heats {
@@ -206,7 +214,8 @@ fn slower(out: &mut String, race: &Race) {
         let (Some((c, peer)), Some(own)) = (fastest, seconds(h, 0)) else { continue };
         if h.n < 100 { &mut small } else { &mut large }.push(peer / own);
         if own > peer {
-            list.push((h, race.field[c].name, own / peer, ode.and_then(|o| seconds(h, o)).map(|t| own / t)));
+            let peer_name = format!("{}{}", race.field[c].name, mark(h, c));
+            list.push((h, peer_name, own / peer, ode.and_then(|o| seconds(h, o)).map(|t| own / t)));
         }
     }
     list.sort_by(|p, q| q.2.total_cmp(&p.2));
@@ -216,7 +225,8 @@ fn slower(out: &mut String, race: &Race) {
 ## Against the fastest peer
 
 Geometric mean of the fastest peer's time, whichever solves the problem, over that of {name}: {} for n < 100, {} for n >= 100
-({} and {} problems). {name} is slower than some peer that solves the problem on {} problems:
+({} and {} problems). {name} is slower than some peer that solves the problem on {} problems. [f]: that peer says itself that
+it failed, but what it had by then is good enough:
 
 | problem | n | fastest peer | {name} takes times as long | as ODE Dantzig |
 |---|---|---|---|---|
@@ -234,14 +244,17 @@ Geometric mean of the fastest peer's time, whichever solves the problem, over th
     out.push_str("\nWhere n < 100 and ODE's Dantzig solves the problem, geometric means of times over its own:\n\n");
     for c in (0..race.field.len()).take(2) {
         let heats = race.heats.iter().filter(|h| h.n < 100);
-        let ratios: Vec<f64> = heats.filter_map(|h| Some(seconds(h, c)? / seconds(h, ode)?)).collect();
+        let solved = heats.filter_map(|h| Some((seconds(h, c)? / seconds(h, ode)?, mark(h, ode))));
+        let (ratios, marks): (Vec<f64>, Vec<&str>) = solved.unzip();
+        let over: Vec<_> = ratios.iter().zip(marks).filter(|(ratio, _)| **ratio > 1.2).collect();
         let _ = writeln!(
             out,
-            "- {}: {} on {} problems, of which on {} more than 1.2.",
+            "- {}: {} on {} problems, of which on {} more than 1.2 ({} of these [f]).",
             race.field[c].name,
             factor(geometric_mean(&ratios)),
             ratios.len(),
-            ratios.iter().filter(|r| **r > 1.2).count()
+            over.len(),
+            over.iter().filter(|(_, mark)| !mark.is_empty()).count()
         );
     }
 }
@@ -249,15 +262,16 @@ Geometric mean of the fastest peer's time, whichever solves the problem, over th
 /// Milliseconds of everyone on everything.
 fn times(out: &mut String, race: &Race) {
     out.push_str("\n## Milliseconds to the required error\n\n");
-    out.push_str("A dash means not solved; [c]: ended by the time cap or a crash.\n\n| problem | n |");
+    out.push_str("A dash means not solved; [c]: ended by the time cap or a crash; [f]: says itself that it failed, but what it\n");
+    out.push_str("had by then is good enough.\n\n| problem | n |");
     race.field.iter().for_each(|c| write!(out, " {} |", c.name).expect("a string grows"));
     let _ = writeln!(out, "\n|---|---|{}", "---|".repeat(race.field.len()));
     for h in &race.heats {
         let _ = write!(out, "| {}{} | {} |", h.problem, if h.relaxed { " \\*" } else { "" }, h.n);
         for (c, e) in h.entries.iter().enumerate() {
             let text = match seconds(h, c) {
-                Some(t) if t < 1e-4 => format!("{:.4}", 1e3 * t),
-                Some(t) => format!("{:.3}", 1e3 * t),
+                Some(t) if t < 1e-4 => format!("{:.4}{}", 1e3 * t, mark(h, c)),
+                Some(t) => format!("{:.3}{}", 1e3 * t, mark(h, c)),
                 None if e.ended => "-".into(),
                 None => "- [c]".into(),
             };
