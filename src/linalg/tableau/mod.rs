@@ -112,8 +112,9 @@ impl Tableau {
         }
         self.origin = self.t.as_ptr().align_offset(STRIP * size_of::<f64>()).min(STRIP);
         self.pending.clear();
-        for column in self.pending.columns().chain([&mut self.right, &mut self.velocity]) {
-            if column.len() < self.stride {
+        // The last to grow: if it is long enough, all are.
+        if self.velocity.len() < self.stride {
+            for column in self.pending.columns().chain([&mut self.right, &mut self.velocity]) {
                 refill(column, self.stride, 0.0)?;
             }
         }
