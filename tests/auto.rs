@@ -54,17 +54,23 @@ fn variant(p: &CorpusProblem, random: &mut Random) -> CorpusProblem {
         p.lo[i] *= roughness;
         p.hi[i] *= roughness;
     }
+    pushed(&p, 0.2, random)
+}
+
+/// A recorded problem with other velocities of the bodies, by that share of what they are.
+fn pushed(p: &CorpusProblem, share: f64, random: &mut Random) -> CorpusProblem {
+    let mut pushed = p.clone();
     let size = p.b.iter().map(|b| b.abs()).sum::<f64>() / p.n as f64;
     let j = p.jacobian.as_ref().expect("two-body rows");
-    let push: Vec<f64> = (0..j.inverse_mass.len() / 2).map(|_| 0.2 * size * random.signed()).collect();
+    let push: Vec<f64> = (0..j.inverse_mass.len() / 2).map(|_| share * size * random.signed()).collect();
     for i in 0..p.n {
         for side in 0..2 {
             if let Ok(body) = usize::try_from(j.bodies[2 * i + side]) {
-                p.b[i] += (0..6).map(|c| j.rows[12 * i + 6 * side + c] * push[6 * body + c]).sum::<f64>();
+                pushed.b[i] += (0..6).map(|c| j.rows[12 * i + 6 * side + c] * push[6 * body + c]).sum::<f64>();
             }
         }
     }
-    p
+    pushed
 }
 
 #[test]
@@ -242,6 +248,28 @@ fn no_start_keeps_auto_from_a_solution() {
                 assert!(relative <= 1.001e-9, "{name} {friction:?}: {relative:.2e}");
             }
         }
+    }
+}
+
+/// Coupled friction on redundant contacts takes many steps from nowhere, and a few pivots from the step before.
+#[test]
+fn near_a_solution_pivots_do_not_lose_their_way() {
+    let names = [
+        "bullet_wall12_s050_i0_n376",
+        "bullet_wall12_s300_i0_n376",
+        "bullet_wall6_s040_i0_n276",
+        "ode_wall12_cfm0_s050_i0_n513",
+    ];
+    for p in names.map(corpus::load_one) {
+        let mut engine = engine();
+        let cold = engine.solve(&p.fill(Form::Jacobian, Friction::Coupled), None, None).unwrap().iterations;
+        let next = pushed(&p, 1e-2, &mut Random::new(5));
+        let x = engine.x().to_vec();
+        let report = *engine.solve(&next.fill(Form::Jacobian, Friction::Coupled), Some(&x), None).unwrap();
+        let about = format!("{}: cold {cold}, then {:?}", p.name, engine.stages());
+        assert_eq!((report.outcome, engine.stages().len()), (Outcome::Converged, 1), "{about}");
+        assert!(cold >= 40 && report.iterations <= 6, "{about}");
+        assert!(next.relative_energy(engine.x(), Friction::Coupled) <= 1.001e-9, "{about}");
     }
 }
 

@@ -32,6 +32,10 @@ const PATIENCE: usize = 8;
 /// Pivots with tied friction rest for long, while impulses drift between redundant contacts, and then go on.
 const LONG_WINDOW: usize = 1000;
 
+/// Where friction bounds move over known bodies and the error is at most so many times what it should be, pivots are patient
+/// from the first: they need not find the way, and where contacts are redundant hasty ones would lose it.
+const NEAR: f64 = 1e6;
+
 /// A start is nearly good enough when its error is at most so many times what it should be.
 const WITHIN_REACH: f64 = 30.0;
 
@@ -165,7 +169,11 @@ impl Work {
     ) -> Result<Outcome> {
         let most = settings.iterations(SolverKind::Auto).min(run.iteration.saturating_add(stage.iterations));
         let (mut interval, mut window) = (settings.interval(stage.solver), settings.stall_window(stage.solver));
-        self.state.patient = stage.reason == Reason::Polish;
+        self.state.patient = stage.reason == Reason::Polish
+            || (stage.reason == Reason::Pivots
+                && problem.has_live_bounds()
+                && problem.bodies() > 0
+                && self.monitor.energy() <= NEAR * run.tolerance);
         if self.state.patient
             && stage.solver == SolverKind::Bpp
             && problem.has_live_bounds()

@@ -70,7 +70,7 @@ pub struct State {
     pub change: f64,
     /// Rows that changed between lower bound, free and upper bound in the last step.
     pub set_changes: usize,
-    /// Should a solver take steps that are dear and lead further, because others have failed already?
+    /// Should a solver take steps that are dear and lead further: because others have failed, or because it is near already?
     pub patient: bool,
     /// How many steps the next one may be at once, because nobody looks in between: [`Solver::together`] at most.
     pub at_once: usize,
