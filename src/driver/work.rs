@@ -32,9 +32,10 @@ const PATIENCE: usize = 8;
 /// Pivots with tied friction rest for long, while impulses drift between redundant contacts, and then go on.
 const LONG_WINDOW: usize = 1000;
 
-/// Where friction bounds move over known bodies and the error is at most so many times what it should be, pivots are patient
-/// from the first: they need not find the way, and where contacts are redundant hasty ones would lose it.
+/// Where friction bounds move over known bodies and the error is at most so many times what it should be, pivots that have not
+/// arrived after the first few become patient: they need not find the way, and where contacts are redundant lose it.
 const NEAR: f64 = 1e6;
+const FIRST_FEW: usize = 3;
 
 /// A start is nearly good enough when its error is at most so many times what it should be.
 const WITHIN_REACH: f64 = 30.0;
@@ -169,11 +170,8 @@ impl Work {
     ) -> Result<Outcome> {
         let most = settings.iterations(SolverKind::Auto).min(run.iteration.saturating_add(stage.iterations));
         let (mut interval, mut window) = (settings.interval(stage.solver), settings.stall_window(stage.solver));
-        self.state.patient = stage.reason == Reason::Polish
-            || (stage.reason == Reason::Pivots
-                && problem.has_live_bounds()
-                && problem.bodies() > 0
-                && self.monitor.energy() <= NEAR * run.tolerance);
+        let is_near = self.monitor.energy() <= NEAR * run.tolerance && problem.has_live_bounds() && problem.bodies() > 0;
+        self.state.patient = stage.reason == Reason::Polish;
         if self.state.patient
             && stage.solver == SolverKind::Bpp
             && problem.has_live_bounds()
@@ -196,6 +194,15 @@ impl Work {
         loop {
             if run.budget.spent() {
                 return Ok(Outcome::TimeLimit);
+            }
+            if is_near && stage.reason == Reason::Pivots && run.iteration == before + FIRST_FEW {
+                // From the best place so far.
+                self.state.patient = true;
+                self.state.x.copy_from_slice(self.monitor.best_x());
+                self.settle(problem)?;
+                problem.bounds_at(&self.state.x, &mut self.state.lo, &mut self.state.hi);
+                pivots.steps = 0;
+                begun = false;
             }
             if !begun {
                 solver.start(problem, &mut self.state, settings)?;
