@@ -170,7 +170,8 @@ impl Work {
     ) -> Result<Outcome> {
         let most = settings.iterations(SolverKind::Auto).min(run.iteration.saturating_add(stage.iterations));
         let (mut interval, mut window) = (settings.interval(stage.solver), settings.stall_window(stage.solver));
-        let is_near = self.monitor.energy() <= NEAR * run.tolerance && problem.has_live_bounds() && problem.bodies() > 0;
+        let is_near =
+            self.monitor.energy() <= NEAR * run.tolerance && problem.has_live_bounds() && problem.bodies() > 0;
         self.state.patient = stage.reason == Reason::Polish;
         if self.state.patient
             && stage.solver == SolverKind::Bpp
