@@ -419,7 +419,9 @@ impl Engine {
         report.set_changes = work.monitor.set_changes();
         // Most often the last iterate is the best, and its w is there.
         let at_best = work.state.w_is_exact && are_same(&work.state.x, work.monitor.best_x());
-        work.state.x.copy_from_slice(work.monitor.best_x());
+        if !at_best {
+            work.state.x.copy_from_slice(work.monitor.best_x());
+        }
         let mut keep_as_is = self.settings.choice == Choice::Last;
         if let Choice::Best(measure) = self.settings.choice {
             problem.clamp(&mut work.state.x);

@@ -133,8 +133,12 @@ impl Work {
 
     /// Go back to the best iterate, for another solver to go on from there.
     pub fn return_to_best(&mut self, problem: &Problem) -> Result<()> {
-        self.state.x.copy_from_slice(self.monitor.best_x());
         self.monitor.begin_stage();
+        self.go_to_best(problem)
+    }
+
+    fn go_to_best(&mut self, problem: &Problem) -> Result<()> {
+        self.state.x.copy_from_slice(self.monitor.best_x());
         self.settle(problem)
     }
 
@@ -197,10 +201,8 @@ impl Work {
                 return Ok(Outcome::TimeLimit);
             }
             if is_near && stage.reason == Reason::Pivots && run.iteration == before + FIRST_FEW {
-                // From the best place so far.
                 self.state.patient = true;
-                self.state.x.copy_from_slice(self.monitor.best_x());
-                self.settle(problem)?;
+                self.go_to_best(problem)?;
                 problem.bounds_at(&self.state.x, &mut self.state.lo, &mut self.state.hi);
                 pivots.steps = 0;
                 begun = false;

@@ -53,9 +53,6 @@ pub(super) struct ActiveSet {
     /// Is that the problem's order?
     is_in_order: bool,
     tableau: Tableau,
-    /// Bounds in force, by row.
-    lo: Vec<f64>,
-    hi: Vec<f64>,
     /// From here on all is in the order of the tableau: the least and largest y, y, its velocity at y = 0.
     least: Vec<f64>,
     most: Vec<f64>,
@@ -117,19 +114,17 @@ impl Solver for ActiveSet {
         for v in self.rows() {
             resize(v, n, 0.0)?;
         }
-        self.lo.copy_from_slice(&state.lo);
-        self.hi.copy_from_slice(&state.hi);
         let is_joint = |lo: f64, hi: f64| (lo == f64::NEG_INFINITY) & (hi == f64::INFINITY);
         let joints = |lo: &[f64], hi: &[f64]| lo.iter().zip(hi).map(|(&lo, &hi)| usize::from(is_joint(lo, hi))).sum();
-        self.joints = joints(&self.lo, &self.hi);
-        self.is_in_order = self.joints == joints(&self.lo[..self.joints], &self.hi[..self.joints]);
+        self.joints = joints(&state.lo, &state.hi);
+        self.is_in_order = self.joints == joints(&state.lo[..self.joints], &state.hi[..self.joints]);
         reserve(&mut self.order, n)?;
         self.order.clear();
         if self.is_in_order {
             self.order.extend(0..n as u32);
         } else {
             for joints in [true, false] {
-                let is_one = |i: &u32| is_joint(self.lo[*i as usize], self.hi[*i as usize]) == joints;
+                let is_one = |i: &u32| is_joint(state.lo[*i as usize], state.hi[*i as usize]) == joints;
                 self.order.extend((0..n as u32).filter(is_one));
             }
         }
@@ -182,9 +177,9 @@ impl Solver for ActiveSet {
 
 impl ActiveSet {
     /// Every buffer with one number per row.
-    fn rows(&mut self) -> [&mut Vec<f64>; 12] {
-        let ActiveSet { lo, hi, least, most, y, q, value, low, high, sign, scale, least_pivot, .. } = self;
-        [lo, hi, least, most, y, q, value, low, high, sign, scale, least_pivot]
+    fn rows(&mut self) -> [&mut Vec<f64>; 10] {
+        let ActiveSet { least, most, y, q, value, low, high, sign, scale, least_pivot, .. } = self;
+        [least, most, y, q, value, low, high, sign, scale, least_pivot]
     }
 
     /// With no row free.
@@ -258,12 +253,12 @@ impl ActiveSet {
     }
 
     /// Coupled friction: bounds follow the impulses, all the way once the index sets rest.
-    fn move_bounds(&mut self, problem: &Problem, state: &State) {
+    fn move_bounds(&self, problem: &Problem, state: &mut State) {
         if problem.has_live_bounds() {
             let follow = if self.pivots == 0 { |_, new| new } else { damped };
-            for i in 0..self.lo.len() {
+            for i in 0..problem.len() {
                 let (lo, hi) = problem.bounds_of(i, &state.x);
-                (self.lo[i], self.hi[i]) = (follow(self.lo[i], lo), follow(self.hi[i], hi));
+                (state.lo[i], state.hi[i]) = (follow(state.lo[i], lo), follow(state.hi[i], hi));
             }
         }
     }
@@ -272,7 +267,7 @@ impl ActiveSet {
     fn place(&mut self, problem: &Problem, state: &State) {
         let n = self.order.len();
         let (x, w) = (&state.x[..n], &state.w[..n]);
-        let (lo, hi, q) = (&self.lo[..n], &self.hi[..n], &mut self.q[..n]);
+        let (lo, hi, q) = (&state.lo[..n], &state.hi[..n], &mut self.q[..n]);
         let (least, most) = (&mut self.least[..n], &mut self.most[..n]);
         let (energy, size) = with_lanes(Alone { x, w, lo, hi, diagonal: problem.diagonal(), b: problem.b() });
         self.energy = energy;
@@ -442,7 +437,7 @@ impl ActiveSet {
     /// Hand the iterate to the driver.
     fn publish(&mut self, problem: &Problem, state: &mut State) {
         let n = self.order.len();
-        let (x, a, lo, hi) = (&mut state.x[..n], &problem.diagonal()[..n], &self.lo[..n], &self.hi[..n]);
+        let (x, a, lo, hi) = (&mut state.x[..n], &problem.diagonal()[..n], &state.lo[..n], &state.hi[..n]);
         let (joints, rest) = self.order.split_at(self.joints);
         let mut change = 0.0;
         for (&i, y) in joints.iter().zip(&self.y) {

@@ -335,45 +335,58 @@ impl Kernel for Backward<'_> {
         let first = self.tableau.first;
         let fours = first - first % 4;
         for k in (fours..first).rev() {
-            self.rows::<L, 1>(lanes, k);
+            self.one(k);
         }
         for k in (0..fours).step_by(4).rev() {
-            self.rows::<L, 4>(lanes, k);
+            self.four(lanes, k);
         }
     }
 }
 
 impl Backward<'_> {
-    /// M rows from k on, which end together: first what all of them need of the others, then one by one.
-    #[inline(always)]
-    fn rows<L: Lanes, const M: usize>(&mut self, lanes: L, k: usize) {
+    fn one(&mut self, k: usize) {
         let Tableau { t, origin, stride, n, inverse, end, .. } = self.tableau;
         let stop = (*n).min(STRIP * end[k] as usize);
-        let (own, known) = self.y[k..stop].split_at_mut(M);
-        let (known4, tail) = known.as_chunks::<4>();
-        let (mut rows, mut rows4) = ([&[][..]; M], [&known4[..0]; M]);
-        for r in 0..M {
-            rows[r] = &t[*origin + (k + r) * *stride + k..][..stop - k];
-            rows4[r] = &rows[r][M..].as_chunks::<4>().0[..known4.len()];
+        let row = &t[origin + k * stride..][k + 1..stop];
+        let sum = self.y[k + 1..stop].iter().zip(row).fold(self.q[k], |sum, (y, t)| sum + y * t);
+        self.y[k] = -sum * inverse[k];
+    }
+
+    /// Four rows from k on, which end together: first what all of them need of the others, then one by one.
+    #[inline(always)]
+    fn four<L: Lanes>(&mut self, lanes: L, k: usize) {
+        let Tableau { t, origin, stride, n, inverse, end, .. } = self.tableau;
+        let stop = (*n).min(STRIP * end[k] as usize);
+        let (y, tail) = self.y[k..stop].as_chunks_mut::<4>();
+        let (mut rows, mut rests): ([&[_]; 4], [&[_]; 4]) = ([&[]; 4], [&[]; 4]);
+        for r in 0..4 {
+            let (row, rest) = t[origin + (k + r) * stride..][k..stop].as_chunks::<4>();
+            (rows[r], rests[r]) = (&row[..y.len()], rest);
         }
         let mut sums = [lanes.all(0.0); 4];
         // What was found last comes in last: the others need not wait for it.
-        for c in (0..known4.len()).rev() {
-            let y = lanes.load(&known4[c]);
-            for r in 0..M {
-                sums[r] = lanes.add(sums[r], lanes.mul(lanes.load(&rows4[r][c]), y));
+        for c in (1..y.len()).rev() {
+            let known = lanes.load(&y[c]);
+            for r in 0..4 {
+                sums[r] = lanes.add(sums[r], lanes.mul(lanes.load(&rows[r][c]), known));
             }
         }
-        let sums = lanes.store(lanes.sums(sums));
-        for r in (0..M).rev() {
-            let mut sum = self.q[k + r] + sums[r];
-            for (y, t) in tail.iter().zip(&rows[r][stop - k - tail.len()..]) {
-                sum += y * t;
+        let mut sums = lanes.store(lanes.sums(sums));
+        for (j, y) in tail.iter().enumerate() {
+            for r in 0..4 {
+                sums[r] += y * rests[r][j];
             }
-            for c in (r + 1..M).rev() {
-                sum += own[c] * rows[r][c];
+        }
+        let (Some(q), Some(inverse)) = (self.q[k..].first_chunk::<4>(), inverse[k..].first_chunk::<4>()) else {
+            return;
+        };
+        let own = &mut y[0];
+        for r in (0..4).rev() {
+            let mut sum = q[r] + sums[r];
+            for c in (r + 1..4).rev() {
+                sum += own[c] * rows[r][0][c];
             }
-            own[r] = -sum * inverse[k + r];
+            own[r] = -sum * inverse[r];
         }
     }
 }
