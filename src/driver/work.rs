@@ -174,8 +174,10 @@ impl Work {
     ) -> Result<Outcome> {
         let most = settings.iterations(SolverKind::Auto).min(run.iteration.saturating_add(stage.iterations));
         let (mut interval, mut window) = (settings.interval(stage.solver), settings.stall_window(stage.solver));
-        let is_near =
-            self.monitor.energy() <= NEAR * run.tolerance && problem.has_live_bounds() && problem.bodies() > 0;
+        let soon_patient = stage.reason == Reason::Pivots
+            && problem.has_live_bounds()
+            && problem.bodies() > 0
+            && self.monitor.energy() <= NEAR * run.tolerance;
         self.state.patient = stage.reason == Reason::Polish;
         if self.state.patient
             && stage.solver == SolverKind::Bpp
@@ -200,7 +202,7 @@ impl Work {
             if run.budget.spent() {
                 return Ok(Outcome::TimeLimit);
             }
-            if is_near && stage.reason == Reason::Pivots && run.iteration == before + FIRST_FEW {
+            if soon_patient && run.iteration == before + FIRST_FEW {
                 self.state.patient = true;
                 self.go_to_best(problem)?;
                 problem.bounds_at(&self.state.x, &mut self.state.lo, &mut self.state.hi);

@@ -57,6 +57,23 @@ pub trait Kernel {
     fn run<L: Lanes>(self, lanes: L) -> Self::Output;
 }
 
+/// Four rows times x. What stands first comes in last: who has just found it need not wait for the others.
+#[inline(always)]
+pub fn products<L: Lanes>(lanes: L, rows: [&[Quad]; 4], x: &[Quad]) -> L::Four {
+    let mut sums = [lanes.all(0.0); 4];
+    let mut whole = rows;
+    for r in 0..4 {
+        whole[r] = &rows[r][..x.len()];
+    }
+    for c in (0..x.len()).rev() {
+        let x = lanes.load(&x[c]);
+        for r in 0..4 {
+            sums[r] = lanes.add(sums[r], lanes.mul(lanes.load(&whole[r][c]), x));
+        }
+    }
+    lanes.sums(sums)
+}
+
 /// Run a kernel with the best instructions there are.
 #[inline]
 pub fn with_lanes<K: Kernel>(kernel: K) -> K::Output {

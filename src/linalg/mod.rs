@@ -25,7 +25,7 @@ pub use block_cholesky::BlockCholesky;
 pub use block_lu::BlockLu;
 pub use dense_cholesky::DenseCholesky;
 pub use dense_lu::DenseLu;
-pub use fours::{with_lanes, Kernel, Lanes, Quad};
+pub use fours::{products, with_lanes, Kernel, Lanes, Quad};
 pub use growing_cholesky::GrowingCholesky;
 pub use lanes::{at_least, at_most, fetch, Two};
 pub use panel_cholesky::PanelCholesky;

@@ -2,7 +2,7 @@
 
 use super::check::{alike, are_finite, product};
 use crate::error::{Error, Result, Status};
-use crate::linalg::{with_lanes, Kernel, Lanes};
+use crate::linalg::{products, with_lanes, Kernel, Lanes};
 use crate::memory::{reserve, resize};
 
 /// Which entries of a dense matrix the caller filled. Numbers are part of the ABI.
@@ -80,17 +80,11 @@ impl Kernel for Multiply<'_> {
         let (x4, tail) = x[..n].as_chunks::<4>();
         let (fours, rest) = w[..n].as_chunks_mut::<4>();
         for (four, rows) in fours.iter_mut().zip(a.a.chunks_exact(4 * n)) {
-            let (mut sums, mut whole) = ([lanes.all(0.0); 4], [&x4[..0]; 4]);
+            let mut whole = [&x4[..0]; 4];
             for r in 0..4 {
-                whole[r] = &rows[r * n..][..n].as_chunks::<4>().0[..x4.len()];
+                whole[r] = rows[r * n..][..n].as_chunks().0;
             }
-            for (c, x) in x4.iter().enumerate() {
-                let x = lanes.load(x);
-                for r in 0..4 {
-                    sums[r] = lanes.add(sums[r], lanes.mul(lanes.load(&whole[r][c]), x));
-                }
-            }
-            *four = lanes.store(lanes.sums(sums));
+            *four = lanes.store(products(lanes, whole, x4));
             for (j, x) in (n - tail.len()..n).zip(tail) {
                 for r in 0..4 {
                     four[r] += rows[r * n + j] * x;

@@ -233,16 +233,6 @@ impl ActiveSet {
             }
         }
         let diagonal = &problem.diagonal()[..n];
-        if self.is_in_order {
-            // Along the rows, which are then treated several at once.
-            for (least, a) in self.least_pivot.iter_mut().zip(diagonal) {
-                *least = EPSILON * a;
-            }
-            for (scale, a) in self.scale.iter_mut().zip(diagonal).skip(self.joints) {
-                *scale = 1.0 / a.sqrt();
-            }
-            return Ok(());
-        }
         for (least, &i) in self.least_pivot.iter_mut().zip(&self.order) {
             *least = EPSILON * diagonal[i as usize];
         }

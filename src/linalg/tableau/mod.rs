@@ -14,7 +14,7 @@ mod eliminate;
 mod pivots;
 
 use crate::error::Result;
-use crate::linalg::{at_least, at_most, with_lanes, Kernel, Lanes};
+use crate::linalg::{at_least, at_most, products, with_lanes, Kernel, Lanes};
 use crate::memory::{refill, reserve, resize};
 use eliminate::Eliminate;
 use pivots::Pending;
@@ -360,18 +360,10 @@ impl Backward<'_> {
         let (y, tail) = self.y[k..stop].as_chunks_mut::<4>();
         let (mut rows, mut rests): ([&[_]; 4], [&[_]; 4]) = ([&[]; 4], [&[]; 4]);
         for r in 0..4 {
-            let (row, rest) = t[origin + (k + r) * stride..][k..stop].as_chunks::<4>();
-            (rows[r], rests[r]) = (&row[..y.len()], rest);
+            (rows[r], rests[r]) = t[origin + (k + r) * stride..][k..stop].as_chunks::<4>();
         }
-        let mut sums = [lanes.all(0.0); 4];
-        // What was found last comes in last: the others need not wait for it.
-        for c in (1..y.len()).rev() {
-            let known = lanes.load(&y[c]);
-            for r in 0..4 {
-                sums[r] = lanes.add(sums[r], lanes.mul(lanes.load(&rows[r][c]), known));
-            }
-        }
-        let mut sums = lanes.store(lanes.sums(sums));
+        let (own, known) = y.split_at_mut(1);
+        let mut sums = lanes.store(products(lanes, rows.map(|row| &row[1..]), known));
         for (j, y) in tail.iter().enumerate() {
             for r in 0..4 {
                 sums[r] += y * rests[r][j];
@@ -380,7 +372,7 @@ impl Backward<'_> {
         let (Some(q), Some(inverse)) = (self.q[k..].first_chunk::<4>(), inverse[k..].first_chunk::<4>()) else {
             return;
         };
-        let own = &mut y[0];
+        let own = &mut own[0];
         for r in (0..4).rev() {
             let mut sum = q[r] + sums[r];
             for c in (r + 1..4).rev() {
