@@ -19,6 +19,13 @@ pub fn load() -> String {
     text.split_whitespace().next().unwrap_or("unknown").to_string()
 }
 
+/// The size of the cache nearest to memory, if Linux knows one.
+fn last_cache() -> String {
+    let size = |k: usize| std::fs::read_to_string(format!("/sys/devices/system/cpu/cpu0/cache/index{k}/size")).ok();
+    let largest = (0..).map_while(size).last();
+    largest.map_or(String::new(), |size| format!(", last cache {}", size.trim()))
+}
+
 /// The machine with its load before and after, compilers, peers; and a warning if it had other work to do.
 pub fn describe(load: [&str; 2]) -> String {
     let cpus = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
@@ -30,10 +37,11 @@ pub fn describe(load: [&str; 2]) -> String {
     let peers = std::env::var("PEER_VERSIONS").unwrap_or_default();
     let busy = load.iter().any(|l| l.parse().is_ok_and(|l: f64| l > 1.5));
     format!(
-        "- Machine: {model}, {cores} cores; one core used. Load average {} before, {} after the run.
+        "- Machine: {model}, {cores} cores{}; one core used. Load average {} before, {} after the run.
 - Compilers: {}; {}.
 - Peers: {peers}.
 {}",
+        last_cache(),
         load[0],
         load[1],
         version(&["cc", "--version"]),

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 const SCENES: [&str; 2] = ["wall", "spheres"];
-const SIZES: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];
+const SIZES: [usize; 5] = [1_000, 10_000, 100_000, 300_000, 1_000_000];
 
 /// What a worker printed: `name value` pairs.
 type Figures = BTreeMap<String, f64>;
