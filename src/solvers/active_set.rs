@@ -192,9 +192,6 @@ impl ActiveSet {
     /// Copy A into the tableau.
     fn fill(&mut self, problem: &Problem) -> Result<()> {
         let n = problem.len();
-        if !matches!(problem.operator(), Operator::Dense(_)) {
-            self.tableau.clear(n)?;
-        }
         match problem.operator() {
             Operator::Dense(a) if self.is_in_order => self.tableau.copy(n, a.rows())?,
             Operator::Dense(a) => {
@@ -207,6 +204,7 @@ impl ActiveSet {
                 }
             }
             Operator::Csr(a) => {
+                self.tableau.clear(n)?;
                 refill(&mut self.place, n, 0)?;
                 for (p, &i) in self.order.iter().enumerate() {
                     self.place[i as usize] = p as u32;
@@ -225,11 +223,9 @@ impl ActiveSet {
                 }
             }
             Operator::Jacobian(a) => {
-                self.gram.add_to(&mut self.tableau, a, &self.order)?;
-                for (p, &i) in self.order.iter().enumerate() {
-                    // With compliance.
-                    self.tableau.row_mut(p)[0] = problem.diagonal()[i as usize];
-                }
+                self.gram.fill(&mut self.tableau, a, &self.order)?;
+                // With compliance.
+                self.tableau.set_diagonal(self.order.iter().map(|&i| problem.diagonal()[i as usize]));
             }
         }
         let diagonal = &problem.diagonal()[..n];

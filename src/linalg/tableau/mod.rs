@@ -98,7 +98,8 @@ impl Tableau {
     /// A matrix of zeros; its upper triangle is to be filled through [`Self::row_mut`] or [`Self::rows_mut`].
     pub fn clear(&mut self, n: usize) -> Result<()> {
         self.shape(n)?;
-        self.arch.dispatch(Clear(self));
+        // With what nobody reads: it is all in one piece.
+        self.t[self.origin..][..n * self.stride].fill(0.0);
         Ok(())
     }
 
@@ -148,10 +149,15 @@ impl Tableau {
         (&mut self.t[self.origin..], self.stride)
     }
 
-    /// These rows have nothing but zeros from that column on.
+    /// These rows have nothing but zeros from that column on, which lies right of their diagonals.
     pub fn end_rows(&mut self, rows: Range<usize>, column: usize) {
-        for i in rows {
-            self.end[i] = column.max(i + 1).div_ceil(STRIP) as u32;
+        self.end[rows].fill(column.div_ceil(STRIP) as u32);
+    }
+
+    /// Overwrite the diagonal.
+    pub fn set_diagonal(&mut self, diagonal: impl Iterator<Item = f64>) {
+        for (t, a) in self.t[self.origin..].iter_mut().step_by(self.stride + 1).zip(diagonal) {
+            *t = a;
         }
     }
 
@@ -253,24 +259,6 @@ impl Tableau {
                 for i in 0..j {
                     t[(STRIP * s + j) * width + s][i] = t[(STRIP * s + i) * width + s][j];
                 }
-            }
-        }
-    }
-}
-
-struct Clear<'a>(&'a mut Tableau);
-
-impl WithSimd for Clear<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Tableau { t, origin, stride, n, .. } = self.0;
-        // Known to be zeros, they would be cleared by a call for each row.
-        let zero = simd.splat_f64s(std::hint::black_box(0.0));
-        for (i, row) in t[*origin..].chunks_exact_mut(*stride).take(*n).enumerate() {
-            for v in S::as_mut_simd_f64s(&mut row[i / STRIP * STRIP..]).0 {
-                *v = zero;
             }
         }
     }
