@@ -59,14 +59,7 @@ impl Worker {
     fn new() -> Result<Self> {
         let mut engine = Engine::new(Settings::default())?;
         engine.is_worker = true;
-        Ok(Worker {
-            engine,
-            part: Problem::new(),
-            start: Vec::new(),
-            done: Vec::new(),
-            x: Vec::new(),
-            failure: None,
-        })
+        Ok(Worker { engine, part: Problem::new(), start: Vec::new(), done: Vec::new(), x: Vec::new(), failure: None })
     }
 
     /// Take the memory for any island of a problem.

@@ -435,8 +435,8 @@ impl Engine {
         }
         if keep_as_is {
             work.state.x.copy_from_slice(work.monitor.best_x());
-            problem.multiply(&work.state.x, &mut work.state.w, &mut work.scratch)?;
-            problem.bounds_at(&work.state.x, &mut work.lo, &mut work.hi);
+            work.find_w(problem)?;
+            work.find_bounds(problem);
         }
         let at = work.point(problem);
         if self.is_worker {
