@@ -418,14 +418,15 @@ impl Engine {
         report.measurements = work.monitor.measurements();
         report.set_changes = work.monitor.set_changes();
         // Most often the last iterate is the best, and its w is there.
-        let at_best = work.state.w_is_exact && are_same(&work.state.x, work.monitor.best_x());
-        if !at_best {
+        let mut is_known = work.state.w_is_exact && are_same(&work.state.x, work.monitor.best_x());
+        if !is_known {
             work.state.x.copy_from_slice(work.monitor.best_x());
         }
         let mut keep_as_is = self.settings.choice == Choice::Last;
         if let Choice::Best(measure) = self.settings.choice {
             problem.clamp(&mut work.state.x);
-            if !at_best || !are_same(&work.state.x, work.monitor.best_x()) {
+            is_known = is_known && are_same(&work.state.x, work.monitor.best_x());
+            if !is_known {
                 let measure = if measure == Measure::Energy { report.judge } else { measure };
                 work.settle(problem)?;
                 // Clamping may cost, where a friction bound has moved with its normal; or overflow.
@@ -440,7 +441,8 @@ impl Engine {
         }
         let at = work.point(problem);
         if self.is_worker {
-            report.set_judged_error(report.judge.total(&at));
+            // The whole is measured afresh when all islands are done.
+            report.set_judged_error(if is_known { work.monitor.energy() } else { report.judge.total(&at) });
         } else {
             report.set_errors(&at, &mut self.row_errors);
         }
