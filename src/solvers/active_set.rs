@@ -233,14 +233,13 @@ impl ActiveSet {
         for (least, &i) in self.least_pivot.iter_mut().zip(&self.order) {
             *least = EPSILON * diagonal[i as usize];
         }
+        for (scale, &i) in self.scale.iter_mut().zip(&self.order).skip(self.joints) {
+            *scale = 1.0 / diagonal[i as usize].sqrt();
+        }
         // Among joints nothing is violated.
         if self.joints < n {
-            let mut size = 0.0;
-            for (scale, &i) in self.scale.iter_mut().zip(&self.order) {
-                *scale = 1.0 / diagonal[i as usize].sqrt();
-                size = at_least(size, problem.b()[i as usize].abs() * *scale);
-            }
-            self.round_off = ROUND_OFF * size;
+            let size = problem.b().iter().zip(diagonal).fold(0.0, |size, (b, a)| at_least(b * b / a, size));
+            self.round_off = ROUND_OFF * size.sqrt();
         }
         Ok(())
     }

@@ -84,11 +84,10 @@ impl Rows<'_> {
             inverted[m] = 1.0 / pivot;
             for j in m + 1..M {
                 factor[m][j] = -a[m][j] * inverted[m];
-                // The product need not wait for the division.
                 for l in j..M {
-                    a[j][l] -= (a[m][j] * a[m][l]) * inverted[m];
+                    a[j][l] += factor[m][j] * a[m][l];
                 }
-                c[j] -= (a[m][j] * c[m]) * inverted[m];
+                c[j] += factor[m][j] * c[m];
             }
         }
         inverse[k..k + M].copy_from_slice(&inverted);
