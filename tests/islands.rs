@@ -104,14 +104,13 @@ fn a_part_is_the_same_problem() {
             let mut islands = Islands::default();
             islands.find(&whole).unwrap();
             assert_eq!(islands.len(), 64);
-            let (mut part, mut places) = (Problem::new(), Default::default());
-            mlcp::problem::Places::cover(&mut places, &whole).unwrap();
+            let mut part = Problem::new();
             let x: Vec<f64> = (0..scene.len()).map(|i| ((i * 37) % 11) as f64).collect();
             let mut w = vec![0.0; scene.len()];
             whole.multiply(&x, &mut w, &mut Vec::new()).unwrap();
             for k in 0..islands.len() {
                 let rows = islands.rows(k);
-                part.select(&whole, rows, &mut places).unwrap();
+                part.select(&whole, &islands, k).unwrap();
                 let mine: Vec<f64> = rows.iter().map(|&i| x[i as usize]).collect();
                 let mut w_part = vec![0.0; rows.len()];
                 part.multiply(&mine, &mut w_part, &mut Vec::new()).unwrap();

@@ -62,8 +62,7 @@ fn rows_make_the_matrix() {
         }
         let problem = rows.fill(Form::Jacobian, None);
         let Operator::Jacobian(jacobian) = problem.operator() else { panic!("not made of rows") };
-        tableau.clear(n).unwrap();
-        gram.add_to(&mut tableau, jacobian, &order).unwrap();
+        gram.fill(&mut tableau, jacobian, &order).unwrap();
         let a = rows.dense();
         for p in 0..n {
             let expected: Vec<f64> = (p..n).map(|q| a[order[p] as usize * n + order[q] as usize]).collect();

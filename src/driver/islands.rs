@@ -1,11 +1,10 @@
 //! Islands solved apart, on as many threads as the caller likes.
 //!
-//! One step solves every island that is not solved yet, each by auto's plan for it alone, that of the largest energy error
-//! for its cost first; the driver measures the whole.
+//! One step solves every island that is not solved yet, each by auto's plan for it alone; the driver measures the whole.
 //!
 //! When time is limited, sweeps come first (`solvers/island_sweeps.rs`). Then a step only treats islands with about the mean
-//! energy error or more. Each gets a share of the time left: half by its share of the error left, half by its share of the
-//! cost; it may take more, which those of less error for their cost then lack.
+//! energy error or more, that of the largest for its cost first. Each gets a share of the time left: half by its share of the
+//! error left, half by its share of the cost; it may take more, which those of less error for their cost then lack.
 //!
 //! Each thread has an [`Engine`] of its own and takes the next island when it is done with one. What an engine finds does
 //! not depend on what it did before, so the answer has the same bits however many threads there are; unless time runs out.
@@ -15,7 +14,7 @@ use crate::error::{Error, Result, Status};
 use crate::memory::{refill, reserve};
 use crate::metrics::{Measure, Point};
 use crate::monitor::Outcome;
-use crate::problem::{Extent, Islands, Places, Problem};
+use crate::problem::{Extent, Islands, Problem};
 use crate::settings::{Settings, SolverKind};
 use crate::solvers::{cost_of_pivots, IslandSweeps, Progress, Solver, State};
 use crate::Budget;
@@ -49,7 +48,6 @@ pub(super) struct Split {
 struct Worker {
     engine: Engine,
     part: Problem,
-    places: Places,
     start: Vec<f64>,
     /// The islands it has solved in this step, what came of each, and their impulses one after the other.
     done: Vec<(u32, Outcome)>,
@@ -61,15 +59,7 @@ impl Worker {
     fn new() -> Result<Self> {
         let mut engine = Engine::new(Settings::default())?;
         engine.is_worker = true;
-        Ok(Worker {
-            engine,
-            part: Problem::new(),
-            places: Places::default(),
-            start: Vec::new(),
-            done: Vec::new(),
-            x: Vec::new(),
-            failure: None,
-        })
+        Ok(Worker { engine, part: Problem::new(), start: Vec::new(), done: Vec::new(), x: Vec::new(), failure: None })
     }
 
     /// Take the memory for any island of a problem.
@@ -78,19 +68,19 @@ impl Worker {
         self.engine.reserve_rows(problem)?;
         reserve(&mut self.start, problem.len())?;
         reserve(&mut self.x, problem.len())?;
-        reserve(&mut self.done, problem.len())?;
-        self.places.cover(problem)
+        reserve(&mut self.done, problem.len())
     }
 
-    fn solve(&mut self, whole: &Problem, island: u32, rows: &[u32], x: &[f64], settings: Settings) -> Result<()> {
-        self.part.select(whole, rows, &mut self.places)?;
-        self.engine.set_settings(settings)?;
+    fn solve(&mut self, whole: &Problem, islands: &Islands, k: u32, x: &[f64], settings: Settings) -> Result<()> {
+        self.part.select(whole, islands, k as usize)?;
+        // They are the caller's, and were checked when they came.
+        self.engine.settings = settings;
         self.start.clear();
-        self.start.extend(rows.iter().map(|&i| x[i as usize]));
+        self.start.extend(islands.rows(k as usize).iter().map(|&i| x[i as usize]));
         let is_cold = self.start.iter().all(|&x| x == 0.0);
         let outcome = self.engine.solve(&self.part, Some(&self.start[..]).filter(|_| !is_cold), None)?.outcome;
         self.x.extend_from_slice(self.engine.x());
-        self.done.push((island, outcome));
+        self.done.push((k, outcome));
         Ok(())
     }
 }
@@ -128,8 +118,17 @@ impl Split {
         self.sweeps.over(&self.islands)
     }
 
-    /// Measure every island at the iterate, and put those that need work in order: the most error for its cost first.
-    fn rank(&mut self, problem: &Problem, state: &State, in_haste: bool) -> Result<()> {
+    /// List the islands that need work.
+    fn list(&mut self) -> Result<()> {
+        reserve(&mut self.order, self.islands.len())?;
+        self.order.clear();
+        self.order.extend((0..self.islands.len() as u32).filter(|&k| !self.settled[k as usize]));
+        Ok(())
+    }
+
+    /// Measure every island at the iterate, and put those listed in order: the most error for its cost first.
+    fn rank(&mut self, problem: &Problem, state: &mut State) -> Result<()> {
+        problem.bounds_at(&state.x, &mut state.lo, &mut state.hi);
         let judge = if problem.has_energy() { Measure::Energy } else { Measure::Natural };
         refill(&mut self.row_energy, problem.len(), 0.0)?;
         let at = Point {
@@ -141,19 +140,12 @@ impl Split {
             cones: problem.cones(),
         };
         at.rows(judge, &mut self.row_energy);
-        reserve(&mut self.order, self.islands.len())?;
-        self.order.clear();
         for k in 0..self.islands.len() {
             self.energy[k] = self.islands.rows(k).iter().map(|&i| self.row_energy[i as usize]).sum();
-            if !self.settled[k] {
-                self.order.push(k as u32);
-            }
         }
-        if in_haste {
-            let energy = &self.energy;
-            let mean = self.order.iter().map(|&k| energy[k as usize]).sum::<f64>() / self.order.len().max(1) as f64;
-            self.order.retain(|&k| energy[k as usize] >= 0.5 * mean);
-        }
+        let energy = &self.energy;
+        let mean = self.order.iter().map(|&k| energy[k as usize]).sum::<f64>() / self.order.len().max(1) as f64;
+        self.order.retain(|&k| energy[k as usize] >= 0.5 * mean);
         let bounds_move = problem.has_live_bounds();
         let worth = |k: u32| self.energy[k as usize] / cost(&self.islands, k, bounds_move);
         self.order.sort_unstable_by(|&p, &q| worth(q).total_cmp(&worth(p)).then(p.cmp(&q)));
@@ -165,16 +157,18 @@ impl Split {
         let Split { islands, energy, order, workers, settings, executor, .. } = self;
         let next = AtomicUsize::new(0);
         let bounds_move = problem.has_live_bounds();
-        let sum =
-            order.iter().fold((0.0, 0.0), |(e, c), &k| (e + energy[k as usize], c + cost(islands, k, bounds_move)));
-        let left = Mutex::new(sum);
+        // What nobody has taken yet of a limited time's use: energy error and cost.
+        let left = budget.remaining().map(|_| {
+            let add = |(e, c): (f64, f64), &k: &u32| (e + energy[k as usize], c + cost(islands, k, bounds_move));
+            Mutex::new(order.iter().fold((0.0, 0.0), add))
+        });
         let work = |thread: usize| {
             // An executor may call a task that it was not asked for.
             let Some(Ok(mut worker)) = workers.get(thread).map(Mutex::try_lock) else { return };
             let worker = &mut *worker;
             while let Some(&island) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
                 let mut settings = *settings;
-                if let Some(seconds) = budget.remaining() {
+                if let (Some(seconds), Some(left)) = (budget.remaining(), &left) {
                     let Ok(mut left) = left.lock() else { return };
                     let (mine, cost) = (energy[island as usize], cost(islands, island, bounds_move));
                     // Half by error, half by cost: those of little error get a chance, too. NaN where no error is left.
@@ -185,8 +179,7 @@ impl Split {
                         return;
                     }
                 }
-                let rows = islands.rows(island as usize);
-                if let Err(error) = worker.solve(problem, island, rows, x, settings) {
+                if let Err(error) = worker.solve(problem, islands, island, x, settings) {
                     worker.failure = Some(error);
                     return;
                 }
@@ -289,8 +282,10 @@ impl Solver for Split {
     }
 
     fn step(&mut self, problem: &Problem, state: &mut State, budget: &Budget) -> Result<Progress> {
-        problem.bounds_at(&state.x, &mut state.lo, &mut state.hi);
-        self.rank(problem, state, budget.remaining().is_some())?;
+        self.list()?;
+        if budget.remaining().is_some() {
+            self.rank(problem, state)?;
+        }
         for worker in &mut self.workers {
             let worker = unbroken(worker)?;
             worker.done.clear();

@@ -169,24 +169,24 @@ impl Engine {
         let mut plan = Plan::new(problem, &self.settings, self.is_worker);
         self.check(problem, &plan, start)?;
         let judge = if problem.has_energy() { Measure::Energy } else { Measure::Natural };
-        let mut report = Report {
+        self.reserve(problem, &plan)?;
+        let scale = self.work.begin(problem, judge, &self.settings)?;
+        let tolerance = self.tolerance(judge, scale);
+        self.work.place(problem, start.filter(|_| scale > self.floor(judge)), scale, &self.settings)?;
+        self.report = Report {
             friction: problem.friction().mode(),
             rows: problem.len(),
             judge,
+            energy_scale: scale,
+            initial_energy_error: self.work.monitor.energy(),
             ..Report::empty(self.settings.solver)
         };
-        self.reserve(problem, &plan)?;
-        let scale = self.work.begin(problem, judge, &self.settings)?;
-        report.energy_scale = scale;
-        let tolerance = self.tolerance(&report);
-        self.work.place(problem, start.filter(|_| scale > self.floor(judge)), scale, &self.settings)?;
-        report.initial_energy_error = self.work.monitor.energy();
         // Nobody asks for the islands of a start that is good enough; and where little of the time is left for sweeps, looking
         // for them would take that of one or two.
         let has_time = budget.remaining().is_none_or(|left| left >= LOOK_SHARE * self.settings.time_limit);
-        if report.initial_energy_error > tolerance && has_time && self.may_split(problem) {
-            report.islands = self.split.find(problem, self.settings.threads)?;
-            if report.islands > 1 {
+        if self.report.initial_energy_error > tolerance && has_time && self.may_split(problem) {
+            self.report.islands = self.split.find(problem, self.settings.threads)?;
+            if self.report.islands > 1 {
                 plan = Plan::islands(problem, &self.settings);
             }
         }
@@ -202,13 +202,15 @@ impl Engine {
             friction_updates: 0,
             begin: 0.0,
         };
-        let outcome = self.iterate(problem, &plan, &mut run, &mut report)?;
+        let outcome = self.iterate(problem, &plan, &mut run)?;
+        self.work.monitor.close();
+        self.finish(problem)?;
+        let seconds = run.budget.seconds();
+        self.end_stage(&run, seconds);
+        let report = &mut self.report;
         report.iterations = run.iteration;
         report.friction_updates = run.friction_updates;
-        self.work.monitor.close();
-        self.finish(problem, &mut report)?;
-        report.seconds = run.budget.seconds();
-        self.end_stage(&run, report.seconds);
+        report.seconds = seconds;
         // The returned x was measured afresh; only that decides on "converged".
         let judged = if judge == Measure::Energy { report.energy_error } else { report.natural };
         let solved = judged <= tolerance;
@@ -218,8 +220,7 @@ impl Engine {
             Outcome::Converged => Outcome::Stalled,
             other => other,
         };
-        self.report = report;
-        Ok(&self.report)
+        Ok(report)
     }
 
     /// Freeze friction as ODE's and Bullet's Dantzig solvers do: solve with every friction row at zero, then evaluate the
@@ -326,7 +327,7 @@ impl Engine {
     }
 
     /// Stage by stage, each from the best iterate so far, until one meets the tolerance.
-    fn iterate(&mut self, problem: &Problem, plan: &Plan, run: &mut Run<'_>, report: &mut Report) -> Result<Outcome> {
+    fn iterate(&mut self, problem: &Problem, plan: &Plan, run: &mut Run<'_>) -> Result<Outcome> {
         if let Some(outcome) = self.work.close(problem, run, true, &self.settings)? {
             return Ok(outcome);
         }
@@ -336,7 +337,7 @@ impl Engine {
                 continue;
             }
             let iteration = run.iteration;
-            if report.stages > 0 {
+            if self.report.stages > 0 {
                 let now = run.budget.seconds();
                 self.end_stage(run, now);
                 run.begin = now;
@@ -366,9 +367,9 @@ impl Engine {
                 initial_energy_error: before,
                 energy_error: self.work.monitor.least_energy(),
             });
-            report.stages += 1;
+            self.report.stages += 1;
             if self.work.monitor.best_iteration() > iteration {
-                report.best_solver = stage.solver;
+                self.report.best_solver = stage.solver;
             }
             let spent = run.iteration >= self.settings.iterations(SolverKind::Auto);
             if spent || matches!(outcome, Outcome::Converged | Outcome::Stopped | Outcome::TimeLimit) {
@@ -405,27 +406,28 @@ impl Engine {
     }
 
     /// The error that counts as solved. A scale that overflowed says nothing.
-    fn tolerance(&self, report: &Report) -> f64 {
-        let relative = self.settings.relative_tolerance * report.energy_scale;
-        let scaled = report.judge == Measure::Energy && relative.is_finite();
-        self.floor(report.judge).max(if scaled { relative } else { 0.0 })
+    fn tolerance(&self, judge: Measure, scale: f64) -> f64 {
+        let relative = self.settings.relative_tolerance * scale;
+        let scaled = judge == Measure::Energy && relative.is_finite();
+        self.floor(judge).max(if scaled { relative } else { 0.0 })
     }
 
     /// Put the chosen iterate into place, inside its bounds where that costs nothing, and measure it afresh.
-    fn finish(&mut self, problem: &Problem, report: &mut Report) -> Result<()> {
-        let work = &mut self.work;
+    fn finish(&mut self, problem: &Problem) -> Result<()> {
+        let Engine { work, report, .. } = self;
         report.best_iteration = work.monitor.best_iteration();
         report.measurements = work.monitor.measurements();
         report.set_changes = work.monitor.set_changes();
         // Most often the last iterate is the best, and its w is there.
-        let at_best = work.state.w_is_exact && are_same(&work.state.x, work.monitor.best_x());
-        if !at_best {
+        let mut is_known = work.state.w_is_exact && are_same(&work.state.x, work.monitor.best_x());
+        if !is_known {
             work.state.x.copy_from_slice(work.monitor.best_x());
         }
         let mut keep_as_is = self.settings.choice == Choice::Last;
         if let Choice::Best(measure) = self.settings.choice {
             problem.clamp(&mut work.state.x);
-            if !at_best || !are_same(&work.state.x, work.monitor.best_x()) {
+            is_known = is_known && are_same(&work.state.x, work.monitor.best_x());
+            if !is_known {
                 let measure = if measure == Measure::Energy { report.judge } else { measure };
                 work.settle(problem)?;
                 // Clamping may cost, where a friction bound has moved with its normal; or overflow.
@@ -435,12 +437,13 @@ impl Engine {
         }
         if keep_as_is {
             work.state.x.copy_from_slice(work.monitor.best_x());
-            problem.multiply(&work.state.x, &mut work.state.w, &mut work.scratch)?;
-            problem.bounds_at(&work.state.x, &mut work.lo, &mut work.hi);
+            work.find_w(problem)?;
+            work.find_bounds(problem);
         }
         let at = work.point(problem);
         if self.is_worker {
-            report.set_judged_error(report.judge.total(&at));
+            // The whole is measured afresh when all islands are done.
+            report.set_judged_error(if is_known { work.monitor.energy() } else { report.judge.total(&at) });
         } else {
             report.set_errors(&at, &mut self.row_errors);
         }

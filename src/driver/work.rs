@@ -78,12 +78,13 @@ impl Run<'_> {
     }
 }
 
-/// The iterate, the bounds where it was last measured, and the monitor.
+/// The iterate and the monitor.
 #[derive(Default)]
 pub(super) struct Work {
     pub state: State,
-    pub lo: Vec<f64>,
-    pub hi: Vec<f64>,
+    /// Where bounds move: those at the iterate that was measured last. Elsewhere the state's say it all.
+    lo: Vec<f64>,
+    hi: Vec<f64>,
     pub monitor: Monitor,
     pub scratch: Vec<f64>,
 }
@@ -110,6 +111,9 @@ impl Work {
             resize(v, problem.len(), 0.0)?;
         }
         self.state.x.fill(0.0);
+        if !problem.has_live_bounds() {
+            problem.bounds_at(&self.state.x, &mut self.state.lo, &mut self.state.hi);
+        }
         reserve(&mut self.scratch, 6 * (problem.bodies() + 1))?;
         reserve(&mut self.state.earlier, TOGETHER)?;
         self.monitor.start(problem.len(), judge, settings)?;
@@ -126,8 +130,7 @@ impl Work {
             self.settle(problem)?;
             return self.measure(problem, 0, settings);
         }
-        let at = point(problem, &self.state, &self.lo, &self.hi);
-        self.monitor.measured(0, &at, scale, settings);
+        self.note(problem, 0, scale, settings);
         Ok(())
     }
 
@@ -139,6 +142,7 @@ impl Work {
 
     fn go_to_best(&mut self, problem: &Problem) -> Result<()> {
         self.state.x.copy_from_slice(self.monitor.best_x());
+        self.state.energy = self.monitor.energy();
         self.settle(problem)
     }
 
@@ -146,10 +150,11 @@ impl Work {
     /// near to a bound, or at one with so little velocity, that the error at hand may decide on its place.
     pub fn asks_for_sweeps(&self, problem: &Problem, tolerance: f64) -> bool {
         let error = self.monitor.energy();
+        let Point { diagonal, x, w, lo, hi, .. } = self.point(problem);
         let on_the_fence = |i: usize| {
-            let (x, w, a) = (self.state.x[i], self.state.w[i], problem.diagonal()[i]);
-            let slack = (x - self.lo[i]).min(self.hi[i] - x);
-            let moving = slack <= 0.0 && self.lo[i] < self.hi[i];
+            let (x, w, a, lo, hi) = (x[i], w[i], diagonal[i], lo[i], hi[i]);
+            let slack = (x - lo).min(hi - x);
+            let moving = slack <= 0.0 && lo < hi;
             (slack > 0.0 && 0.5 * a * slack * slack <= error) || (moving && 0.5 * w * w <= error * a)
         };
         error <= WITHIN_REACH * tolerance && (problem.has_live_bounds() || (0..self.state.x.len()).any(on_the_fence))
@@ -158,9 +163,22 @@ impl Work {
     /// Move x into its bounds, and find its w and the bounds there.
     pub fn settle(&mut self, problem: &Problem) -> Result<()> {
         problem.clamp(&mut self.state.x);
+        self.find_w(problem)?;
+        self.find_bounds(problem);
+        Ok(())
+    }
+
+    /// Find the exact w of x.
+    pub fn find_w(&mut self, problem: &Problem) -> Result<()> {
         self.state.w_is_exact = true;
-        problem.bounds_at(&self.state.x, &mut self.lo, &mut self.hi);
         problem.multiply(&self.state.x, &mut self.state.w, &mut self.scratch)
+    }
+
+    /// Find the bounds at x, where they move.
+    pub fn find_bounds(&mut self, problem: &Problem) {
+        if problem.has_live_bounds() {
+            problem.bounds_at(&self.state.x, &mut self.lo, &mut self.hi);
+        }
     }
 
     /// The loop: one solver, from the iterate it finds.
@@ -190,7 +208,9 @@ impl Work {
             interval = 1;
         }
         let moves_bounds = problem.has_live_bounds() && !solver.follows_friction(problem);
-        problem.bounds_at(&self.state.x, &mut self.state.lo, &mut self.state.hi);
+        if problem.has_live_bounds() {
+            problem.bounds_at(&self.state.x, &mut self.state.lo, &mut self.state.hi);
+        }
         let before = run.iteration;
         let mut error = self.monitor.energy();
         let together = solver.together(problem);
@@ -379,15 +399,18 @@ impl Work {
     /// Measure the iterate: exact w, bounds there, best iterate.
     fn measure(&mut self, problem: &Problem, iteration: usize, settings: &Settings) -> Result<()> {
         if !self.state.w_is_exact {
-            problem.multiply(&self.state.x, &mut self.state.w, &mut self.scratch)?;
-            self.state.w_is_exact = true;
+            self.find_w(problem)?;
         }
-        if problem.has_live_bounds() {
-            problem.bounds_at(&self.state.x, &mut self.lo, &mut self.hi);
-        }
-        let at = point(problem, &self.state, &self.lo, &self.hi);
-        self.monitor.measured(iteration, &at, self.monitor.judged(&at), settings);
+        self.find_bounds(problem);
+        self.note(problem, iteration, self.monitor.judged(&self.point(problem)), settings);
         Ok(())
+    }
+
+    /// Take note of the iterate's error.
+    fn note(&mut self, problem: &Problem, iteration: usize, energy: f64, settings: &Settings) {
+        self.state.energy = energy;
+        let Work { state, lo, hi, monitor, .. } = self;
+        monitor.measured(iteration, &point(problem, state, lo, hi), energy, settings);
     }
 
     /// The iterate under the bounds where it was last measured.
@@ -397,11 +420,12 @@ impl Work {
 
     /// The iterate under the bounds the solver works with.
     fn frozen_point<'a>(&'a self, problem: &'a Problem) -> Point<'a> {
-        point(problem, &self.state, &self.state.lo, &self.state.hi)
+        Point { lo: &self.state.lo, hi: &self.state.hi, ..self.point(problem) }
     }
 }
 
-/// An iterate with the bounds there, to be measured.
+/// An iterate with the bounds there, to be measured; those given where they move.
 fn point<'a>(problem: &'a Problem, state: &'a State, lo: &'a [f64], hi: &'a [f64]) -> Point<'a> {
+    let (lo, hi) = if problem.has_live_bounds() { (lo, hi) } else { (&state.lo[..], &state.hi[..]) };
     Point { diagonal: problem.diagonal(), x: &state.x, w: &state.w, lo, hi, cones: problem.cones() }
 }

@@ -126,7 +126,7 @@ impl Csr {
         self.row_start.push(0);
         for &i in rows {
             // A stored zero may lead to another island.
-            for (j, value) in whole.row(i as usize).filter(|&(j, _)| place[j] != u32::MAX) {
+            for (j, value) in whole.row(i as usize).filter(|&(_, value)| value != 0.0) {
                 self.columns.push(place[j]);
                 self.values.push(value);
             }

@@ -49,10 +49,11 @@ impl Gram {
         reserve(&mut self.next, rows.saturating_mul(2))
     }
 
-    /// Add `K Kᵀ` of the rows in `order` to a tableau of as many, which is all zeros.
-    pub fn add_to(&mut self, tableau: &mut Tableau, jacobian: &Jacobian, order: &[u32]) -> Result<()> {
+    /// Fill a tableau with `K Kᵀ` of the rows in `order`.
+    pub fn fill(&mut self, tableau: &mut Tableau, jacobian: &Jacobian, order: &[u32]) -> Result<()> {
         let (rows, world) = (jacobian.rows(), jacobian.bodies());
         self.reserve(order.len(), world)?;
+        tableau.clear(order.len())?;
         self.groups.clear();
         if self.quads.len() < order.len() {
             refill(&mut self.quads, order.len(), [[[0.0; FOUR]; 6]; 2])?;
@@ -62,7 +63,7 @@ impl Gram {
         refill(&mut self.next, 2 * self.groups.len(), NONE)?;
         let Gram { groups, quads, head, next, arch } = self;
         let (out, stride) = tableau.rows_mut();
-        arch.dispatch(Add { groups, quads, head, next, rows, order, out, stride });
+        arch.dispatch(Add { groups, quads, head, next, out, stride });
         for group in groups {
             tableau.end_rows(group.first..group.first + group.len, group.end);
         }
@@ -123,8 +124,6 @@ struct Add<'a> {
     quads: &'a [Quad],
     head: &'a mut [u32],
     next: &'a mut [u32],
-    rows: &'a [Row],
-    order: &'a [u32],
     out: &'a mut [f64],
     stride: usize,
 }
@@ -134,31 +133,34 @@ impl WithSimd for Add<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Add { groups, quads, head, next, rows, order, out, stride } = self;
+        let Add { groups, quads, head, next, out, stride } = self;
         for g in 0..groups.len() {
             let mine = groups[g];
             groups[g].end = mine.first + mine.len;
-            let quads = &quads[mine.quad..][..mine.len.div_ceil(FOUR)];
+            let columns = mine.quads(quads);
             for half in 0..2 {
                 let mut at = head.get(mine.body[half] as usize).copied().unwrap_or(NONE);
                 while at != NONE {
                     let (other, theirs) = (&mut groups[at as usize / 2], at as usize % 2);
                     other.end = mine.first + mine.len;
-                    for (q, quad) in quads.iter().enumerate() {
-                        let out = &mut out[other.first * stride + mine.first + FOUR * q..];
-                        let k = order[other.first..][..other.len].iter().map(|&i| &halves(&rows[i as usize])[theirs]);
-                        add_products(simd, &quad[half], k, out, stride);
+                    for (p, rows) in other.quads(quads).iter().enumerate() {
+                        let out = &mut out[(other.first + FOUR * p) * stride + mine.first..];
+                        for (q, columns) in columns.iter().enumerate() {
+                            let out = &mut out[FOUR * q..];
+                            add_products(simd, &rows[theirs], &columns[half], other.len - FOUR * p, out, stride);
+                        }
                     }
                     at = next[at as usize];
                 }
             }
             // Among themselves they share both bodies; what lies left of the diagonal nobody reads.
-            for (q, quad) in quads.iter().enumerate() {
-                let out = &mut out[mine.first * stride + mine.first + FOUR * q..];
-                let count = mine.len.min(FOUR * (q + 1));
-                let Some(columns) = quad.as_flattened().first_chunk::<ROW_LEN>() else { continue };
-                let k = order[mine.first..][..count].iter().map(|&i| &rows[i as usize].k);
-                add_products(simd, columns, k, out, stride);
+            for (p, rows) in columns.iter().enumerate() {
+                let Some(rows) = rows.as_flattened().first_chunk::<ROW_LEN>() else { continue };
+                for (q, columns) in columns.iter().enumerate().skip(p) {
+                    let Some(columns) = columns.as_flattened().first_chunk::<ROW_LEN>() else { continue };
+                    let out = &mut out[(mine.first + FOUR * p) * stride + mine.first + FOUR * q..];
+                    add_products(simd, rows, columns, mine.len - FOUR * p, out, stride);
+                }
             }
             for (half, &body) in mine.body.iter().enumerate() {
                 if let Some(head) = head.get_mut(body as usize) {
@@ -170,27 +172,30 @@ impl WithSimd for Add<'_> {
     }
 }
 
-/// A row's two halves.
-#[inline(always)]
-fn halves(row: &Row) -> &[[f64; 6]] {
-    row.k.as_chunks().0
+impl Group {
+    /// Its rows by columns.
+    #[inline(always)]
+    fn quads<'a>(&self, quads: &'a [Quad]) -> &'a [Quad] {
+        &quads[self.quad..][..self.len.div_ceil(FOUR)]
+    }
 }
 
-/// `out += Σ_c k_c columns_c`, row by row: four numbers of each.
+/// `out_r += Σ_c rows_cr columns_c`, four numbers of each row; of four rows, or fewer.
 #[inline(always)]
-fn add_products<'a, S: Simd, const N: usize>(
+fn add_products<S: Simd, const N: usize>(
     simd: S,
+    rows: &[[f64; FOUR]; N],
     columns: &[[f64; FOUR]; N],
-    rows: impl Iterator<Item = &'a [f64; N]> + Clone,
+    count: usize,
     out: &mut [f64],
     stride: usize,
 ) {
     let lanes = S::F64_LANES;
     // Where a vector is longer than four: one by one.
     if lanes > FOUR {
-        for (r, k) in rows.enumerate() {
+        for r in 0..count.min(FOUR) {
             for at in 0..FOUR {
-                out[r * stride + at] += (0..N).map(|c| k[c] * columns[c][at]).sum::<f64>();
+                out[r * stride + at] += (0..N).map(|c| rows[c][r] * columns[c][at]).sum::<f64>();
             }
         }
         return;
@@ -201,15 +206,15 @@ fn add_products<'a, S: Simd, const N: usize>(
         for c in 0..N {
             column[c] = S::as_simd_f64s(&columns[c]).0[v];
         }
-        for (r, k) in rows.clone().enumerate() {
+        for r in 0..count.min(FOUR) {
             let Some(out) = out[r * stride..].first_chunk_mut::<FOUR>() else { return };
             let out = &mut S::as_mut_simd_f64s(out).0[v];
             // Two sums, so that neither waits for all of the other.
-            let (mut even, mut odd) = (*out, simd.mul_f64s(simd.splat_f64s(k[1]), column[1]));
-            even = simd.mul_add_e_f64s(simd.splat_f64s(k[0]), column[0], even);
+            let (mut even, mut odd) = (*out, simd.mul_f64s(simd.splat_f64s(rows[1][r]), column[1]));
+            even = simd.mul_add_e_f64s(simd.splat_f64s(rows[0][r]), column[0], even);
             for c in (2..N).step_by(2) {
-                even = simd.mul_add_e_f64s(simd.splat_f64s(k[c]), column[c], even);
-                odd = simd.mul_add_e_f64s(simd.splat_f64s(k[c + 1]), column[c + 1], odd);
+                even = simd.mul_add_e_f64s(simd.splat_f64s(rows[c][r]), column[c], even);
+                odd = simd.mul_add_e_f64s(simd.splat_f64s(rows[c + 1][r]), column[c + 1], odd);
             }
             *out = simd.add_f64s(even, odd);
         }

@@ -18,6 +18,8 @@ pub struct Islands {
     parent: Vec<u32>,
     /// Which island a row or body is on; [`NONE`]: a body on none.
     number: Vec<u32>,
+    /// Where it is among those of its island.
+    place: Vec<u32>,
     /// Rows of island k: `rows[start[k]..start[k + 1]]`, rising; the same with bodies.
     start: Vec<u32>,
     rows: Vec<u32>,
@@ -29,7 +31,7 @@ impl Islands {
     /// Take memory for the islands of a problem, as many as it has rows.
     pub fn reserve(&mut self, problem: &Problem) -> Result<()> {
         let (n, bodies) = (problem.len(), problem.bodies());
-        for v in [&mut self.parent, &mut self.number] {
+        for v in [&mut self.parent, &mut self.number, &mut self.place] {
             reserve(v, n + bodies)?;
         }
         for v in [&mut self.start, &mut self.body_start] {
@@ -174,8 +176,10 @@ impl Islands {
             }
             self.number[i] = number;
         }
-        sort(&self.number[..n], islands, &mut self.start, &mut self.rows)?;
-        sort(&self.number[n..], islands, &mut self.body_start, &mut self.bodies)
+        refill(&mut self.place, all, NONE)?;
+        let (number, place) = (self.number.split_at(n), self.place.split_at_mut(n));
+        sort(number.0, islands, place.0, &mut self.start, &mut self.rows)?;
+        sort(number.1, islands, place.1, &mut self.body_start, &mut self.bodies)
     }
 
     /// How many islands.
@@ -204,55 +208,36 @@ impl Islands {
     }
 }
 
-/// List 0, 1, 2 ... by their `number`: those of number k are `items[start[k]..start[k + 1]]`.
-fn sort(number: &[u32], count: u32, start: &mut Vec<u32>, items: &mut Vec<u32>) -> Result<()> {
+/// List 0, 1, 2 ... by their `number`: those of number k are `items[start[k]..start[k + 1]]`, and `place` says where there.
+fn sort(number: &[u32], count: u32, place: &mut [u32], start: &mut Vec<u32>, items: &mut Vec<u32>) -> Result<()> {
     refill(start, count as usize + 1, 0)?;
     // Neighbours mostly have the same number.
-    for run in number.chunk_by(|p, q| p == q).filter(|run| run[0] != NONE) {
-        start[run[0] as usize] += run.len() as u32;
+    let runs = || number.chunk_by(|p, q| p == q);
+    let mut i = 0;
+    for run in runs() {
+        if let Some(count) = start.get_mut(run[0] as usize) {
+            for (place, at) in place[i..].iter_mut().zip(*count..*count + run.len() as u32) {
+                *place = at;
+            }
+            *count += run.len() as u32;
+        }
+        i += run.len();
     }
     let mut end = 0;
     for s in start.iter_mut() {
-        end += *s;
-        *s = end;
+        (*s, end) = (end, end + *s);
     }
     refill(items, end as usize, 0)?;
-    // Backwards: each start comes down from its end.
-    let mut i = number.len();
-    for run in number.chunk_by(|p, q| p == q).rev() {
-        i -= run.len();
-        if run[0] != NONE {
-            let s = &mut start[run[0] as usize];
-            *s -= run.len() as u32;
-            for (item, i) in items[*s as usize..].iter_mut().zip(i..i + run.len()) {
+    i = 0;
+    for run in runs() {
+        if let Some(first) = start.get(run[0] as usize) {
+            for (item, i) in items[(first + place[i]) as usize..].iter_mut().zip(i..i + run.len()) {
                 *item = i as u32;
             }
         }
+        i += run.len();
     }
     Ok(())
-}
-
-/// Where rows and bodies of a whole problem are in one of its parts.
-#[derive(Debug, Default)]
-pub struct Places {
-    /// Place of every row, [`NONE`] for those elsewhere.
-    pub(super) row: Vec<u32>,
-    /// The same of every body.
-    pub(super) body: Vec<u32>,
-    /// The bodies of the part, in order.
-    pub(super) bodies: Vec<u32>,
-}
-
-impl Places {
-    /// Make room for a problem. Nothing is placed between two uses.
-    pub fn cover(&mut self, whole: &Problem) -> Result<()> {
-        for (v, len) in [(&mut self.row, whole.len()), (&mut self.body, whole.bodies())] {
-            if v.len() < len {
-                refill(v, len, NONE)?;
-            }
-        }
-        reserve(&mut self.bodies, whole.bodies())
-    }
 }
 
 impl Problem {
@@ -274,16 +259,15 @@ impl Problem {
         self.reserve_rows(whole.len())
     }
 
-    /// Become the part of `whole` that has these rows; they must be a union of islands. `places` covers `whole`.
-    pub fn select(&mut self, whole: &Problem, rows: &[u32], places: &mut Places) -> Result<()> {
-        for (p, &i) in rows.iter().enumerate() {
-            places.row[i as usize] = p as u32;
-        }
+    /// Become island k of `whole`.
+    pub fn select(&mut self, whole: &Problem, islands: &Islands, k: usize) -> Result<()> {
+        let rows = islands.rows(k);
+        let (places, body_places) = islands.place.split_at(whole.len());
         self.form = whole.form;
         match whole.operator() {
             Operator::Dense(a) => self.dense.select(a, rows)?,
-            Operator::Csr(a) => self.csr.select(a, rows, &places.row)?,
-            Operator::Jacobian(a) => self.jacobian.select(a, rows, places)?,
+            Operator::Csr(a) => self.csr.select(a, rows, places)?,
+            Operator::Jacobian(a) => self.jacobian.select(a, rows, islands.bodies(k), body_places)?,
         }
         self.symmetric = whole.symmetric;
         self.reserve_rows(rows.len())?;
@@ -295,11 +279,7 @@ impl Problem {
         pick(&mut self.b, &whole.b);
         pick(&mut self.lo, &whole.lo);
         pick(&mut self.hi, &whole.hi);
-        self.friction.select(&whole.friction, rows, &places.row)?;
-        self.cones.select(&whole.cones, rows, &places.row)?;
-        for &i in rows {
-            places.row[i as usize] = NONE;
-        }
-        Ok(())
+        self.friction.select(&whole.friction, rows, places)?;
+        self.cones.select(&whole.cones, rows, places)
     }
 }

@@ -8,7 +8,6 @@
 //! Rows that touch the world point at one extra body slot whose entries are zero, which spares the kernels a branch.
 
 use super::check::{finite, length, product};
-use super::islands::{Places, NONE};
 use super::row_products;
 use crate::error::{Error, Result, Status};
 use crate::linalg::Two;
@@ -273,36 +272,24 @@ impl Jacobian {
         Ok(())
     }
 
-    /// Become these rows of another, on the bodies they act on. They are to be solved: rows and masses as they were given
-    /// stay where they are.
-    pub(super) fn select(&mut self, whole: &Jacobian, rows: &[u32], places: &mut Places) -> Result<()> {
-        let world = whole.bodies();
-        places.bodies.clear();
-        for &i in rows {
-            for body in whole.rows[i as usize].body.map(|b| b as usize).into_iter().filter(|&b| b < world) {
-                if places.body[body] == NONE {
-                    places.body[body] = places.bodies.len() as u32;
-                    places.bodies.push(body as u32);
-                }
-            }
-        }
-        let bodies = places.bodies.len();
-        self.reserve(rows.len(), bodies)?;
+    /// Become these rows of another, on the bodies that they move, each of which has its `place` among them. They are to be
+    /// solved: rows and masses as they were given stay where they are.
+    pub(super) fn select(&mut self, whole: &Jacobian, rows: &[u32], bodies: &[u32], place: &[u32]) -> Result<()> {
+        self.reserve(rows.len(), bodies.len())?;
         self.inverse_mass.clear();
-        self.root.clear();
         self.raw.clear();
-        self.rows.clear();
+        self.root.clear();
+        self.root.extend(bodies.iter().map(|&body| whole.root[body as usize]));
         self.compliance.clear();
-        for &i in rows {
+        self.compliance.extend(rows.iter().map(|&i| whole.compliance[i as usize]));
+        // Where they move nothing, their numbers are zeros, and any slot will do.
+        let world = bodies.len() as u32;
+        let slot = |body: u32| place.get(body as usize).map_or(world, |&place| place.min(world));
+        self.rows.clear();
+        self.rows.extend(rows.iter().map(|&i| {
             let Row { k, body } = whole.rows[i as usize];
-            let body = body.map(|b| if (b as usize) < world { places.body[b as usize] } else { bodies as u32 });
-            self.rows.push(Row { k, body });
-            self.compliance.push(whole.compliance[i as usize]);
-        }
-        for &body in &places.bodies {
-            places.body[body as usize] = NONE;
-            self.root.push(whole.root[body as usize]);
-        }
+            Row { k, body: body.map(slot) }
+        }));
         Ok(())
     }
 

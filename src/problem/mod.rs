@@ -24,7 +24,7 @@ pub use csr::Csr;
 pub use dense::{Dense, Triangle};
 pub use friction::{Friction, FrictionBounds, FrictionMode};
 pub use gram::Gram;
-pub use islands::{Islands, Places};
+pub use islands::Islands;
 pub use jacobian::{Jacobian, Row, BODY_LEN, ROW_LEN};
 
 use crate::error::{Error, Result, Status};

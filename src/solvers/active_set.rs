@@ -17,7 +17,7 @@
 
 use super::{damped, require_positive_diagonal, Progress, Solver, State};
 use crate::error::{Error, Result, Status};
-use crate::linalg::{at_least, at_most, with_lanes, Kernel, Lanes, Tableau};
+use crate::linalg::{at_least, Tableau};
 use crate::memory::{refill, reserve, resize};
 use crate::problem::{Gram, Operator, Problem};
 use crate::settings::{Settings, SolverKind};
@@ -33,7 +33,7 @@ const FEW: usize = 16;
 const IMPLIED: f64 = 1e-6;
 /// Violations below this fraction of the error at the start of a step, both in √J, are left to the next.
 const SHARE: f64 = 1e-7;
-/// And below this fraction of the largest row they are round-off.
+/// And below this fraction of the largest `b² / a`, likewise, they are round-off.
 const ROUND_OFF: f64 = 1e-14;
 /// A step that changes no index set should leave less than this fraction of the error.
 const SLOW: f64 = 0.5;
@@ -73,10 +73,11 @@ pub(super) struct ActiveSet {
     /// Place in the order of every row.
     place: Vec<u32>,
     begun: bool,
-    /// What all rows would do, each alone, where the step began: twice the energy error.
+    /// The energy error where the step began.
     energy: f64,
-    /// Violations below this are none, in √J.
+    /// Violations below this are none, in √J; never less than round-off.
     tolerance: f64,
+    round_off: f64,
     pivots: usize,
     /// How often the tableau was filled again.
     refills: usize,
@@ -141,7 +142,7 @@ impl Solver for ActiveSet {
             self.move_bounds(problem, state);
         }
         let before = self.energy;
-        self.place(problem, state);
+        self.place(state);
         // The last step found the minimum on its face, and what is left there is no round-off: joints that contradict
         // each other.
         if self.begun && self.pivots == 0 && !problem.has_live_bounds() && self.energy > SLOW * before {
@@ -192,9 +193,6 @@ impl ActiveSet {
     /// Copy A into the tableau.
     fn fill(&mut self, problem: &Problem) -> Result<()> {
         let n = problem.len();
-        if !matches!(problem.operator(), Operator::Dense(_)) {
-            self.tableau.clear(n)?;
-        }
         match problem.operator() {
             Operator::Dense(a) if self.is_in_order => self.tableau.copy(n, a.rows())?,
             Operator::Dense(a) => {
@@ -207,6 +205,7 @@ impl ActiveSet {
                 }
             }
             Operator::Csr(a) => {
+                self.tableau.clear(n)?;
                 refill(&mut self.place, n, 0)?;
                 for (p, &i) in self.order.iter().enumerate() {
                     self.place[i as usize] = p as u32;
@@ -225,11 +224,9 @@ impl ActiveSet {
                 }
             }
             Operator::Jacobian(a) => {
-                self.gram.add_to(&mut self.tableau, a, &self.order)?;
-                for (p, &i) in self.order.iter().enumerate() {
-                    // With compliance.
-                    self.tableau.row_mut(p)[0] = problem.diagonal()[i as usize];
-                }
+                self.gram.fill(&mut self.tableau, a, &self.order)?;
+                // With compliance.
+                self.tableau.set_diagonal(self.order.iter().map(|&i| problem.diagonal()[i as usize]));
             }
         }
         let diagonal = &problem.diagonal()[..n];
@@ -238,6 +235,11 @@ impl ActiveSet {
         }
         for (scale, &i) in self.scale.iter_mut().zip(&self.order).skip(self.joints) {
             *scale = 1.0 / diagonal[i as usize].sqrt();
+        }
+        // Among joints nothing is violated.
+        if self.joints < n {
+            let size = problem.b().iter().zip(diagonal).fold(0.0, |size, (b, a)| at_least(b * b / a, size));
+            self.round_off = ROUND_OFF * size.sqrt();
         }
         Ok(())
     }
@@ -254,18 +256,17 @@ impl ActiveSet {
     }
 
     /// The problem of a correction y to the iterate.
-    fn place(&mut self, problem: &Problem, state: &State) {
+    fn place(&mut self, state: &State) {
         let n = self.order.len();
         let (x, w) = (&state.x[..n], &state.w[..n]);
         let (lo, hi, q) = (&state.lo[..n], &state.hi[..n], &mut self.q[..n]);
         let (least, most) = (&mut self.least[..n], &mut self.most[..n]);
-        let (energy, size) = with_lanes(Alone { x, w, lo, hi, diagonal: problem.diagonal(), b: problem.b() });
-        self.energy = energy;
-        self.tolerance = (SHARE * energy.sqrt()).max(ROUND_OFF * size.sqrt());
+        self.energy = state.energy;
+        self.tolerance = (SHARE * (2.0 * self.energy).sqrt()).max(self.round_off);
         if self.is_in_order {
             // Along the rows, which are then treated several at once.
             q.copy_from_slice(w);
-            for i in 0..n {
+            for i in self.joints..n {
                 (least[i], most[i]) = (lo[i] - x[i], hi[i] - x[i]);
             }
         } else {
@@ -279,6 +280,9 @@ impl ActiveSet {
     /// Begin at y = 0 with no row free; sweep; let those enter that came to rest between their bounds.
     fn guess(&mut self) {
         let n = self.order.len();
+        if self.joints == n {
+            return;
+        }
         self.value.copy_from_slice(&self.q);
         self.y.fill(0.0);
         let sweeps = if n - self.joints <= FEW { 1 } else { SWEEPS };
@@ -452,47 +456,5 @@ impl ActiveSet {
         state.change = 0.5 * change;
         state.set_changes = self.pivots;
         state.w_is_exact = false;
-    }
-}
-
-/// What all rows would do, each alone: twice the energy of that, and the largest `b² / a`.
-struct Alone<'a> {
-    x: &'a [f64],
-    w: &'a [f64],
-    lo: &'a [f64],
-    hi: &'a [f64],
-    diagonal: &'a [f64],
-    b: &'a [f64],
-}
-
-impl Kernel for Alone<'_> {
-    type Output = (f64, f64);
-
-    #[inline(always)]
-    fn run<L: Lanes>(self, lanes: L) -> (f64, f64) {
-        let Alone { x, w, lo, hi, diagonal, b } = self;
-        let (mut energy, mut size) = (lanes.all(0.0), lanes.all(0.0));
-        let ((x4, x), (w4, w), (lo4, lo)) = (x.as_chunks(), w.as_chunks(), lo.as_chunks());
-        let ((hi4, hi), (a4, a), (b4, b)) = (hi.as_chunks(), diagonal.as_chunks(), b.as_chunks());
-        let count = x4.len();
-        let (w4, lo4, hi4, a4, b4) = (&w4[..count], &lo4[..count], &hi4[..count], &a4[..count], &b4[..count]);
-        for k in 0..count {
-            let (x, w, a, b) = (lanes.load(&x4[k]), lanes.load(&w4[k]), lanes.load(&a4[k]), lanes.load(&b4[k]));
-            let compliance = lanes.div(lanes.all(1.0), a);
-            let to = lanes.sub(x, lanes.mul(w, compliance));
-            let step = lanes.sub(lanes.at_most(lanes.at_least(to, lanes.load(&lo4[k])), lanes.load(&hi4[k])), x);
-            energy = lanes.add(energy, lanes.mul(lanes.mul(a, step), step));
-            size = lanes.at_least(size, lanes.mul(lanes.mul(b, b), compliance));
-        }
-        let (energy, size) = (lanes.store(energy), lanes.store(size));
-        let mut energy = (energy[0] + energy[1]) + (energy[2] + energy[3]);
-        let mut size = at_least(at_least(size[0], size[1]), at_least(size[2], size[3]));
-        for (((((&x, &w), &lo), &hi), &a), &b) in x.iter().zip(w).zip(lo).zip(hi).zip(a).zip(b) {
-            let compliance = 1.0 / a;
-            let step = at_most(at_least(x - w * compliance, lo), hi) - x;
-            energy += a * step * step;
-            size = at_least(size, b * b * compliance);
-        }
-        (energy, size)
     }
 }

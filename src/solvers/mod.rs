@@ -61,6 +61,8 @@ pub struct State {
     pub w: Vec<f64>,
     /// Does `w` belong to this `x`?
     pub w_is_exact: bool,
+    /// The error of the iterate that was measured last, in joules.
+    pub energy: f64,
     /// Bounds to solve with. They stay while a solver runs; for solvers that do not follow friction by themselves the
     /// driver moves them between runs.
     pub lo: Vec<f64>,

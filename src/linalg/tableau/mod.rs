@@ -14,7 +14,7 @@ mod eliminate;
 mod pivots;
 
 use crate::error::Result;
-use crate::linalg::{at_least, at_most, products, with_lanes, Kernel, Lanes};
+use crate::linalg::{at_least, at_most, products, with_lanes, Kernel, Lanes, Two};
 use crate::memory::{refill, reserve, resize};
 use eliminate::Eliminate;
 use pivots::Pending;
@@ -98,7 +98,8 @@ impl Tableau {
     /// A matrix of zeros; its upper triangle is to be filled through [`Self::row_mut`] or [`Self::rows_mut`].
     pub fn clear(&mut self, n: usize) -> Result<()> {
         self.shape(n)?;
-        self.arch.dispatch(Clear(self));
+        // With what nobody reads: it is all in one piece.
+        self.t[self.origin..][..n * self.stride].fill(0.0);
         Ok(())
     }
 
@@ -148,10 +149,15 @@ impl Tableau {
         (&mut self.t[self.origin..], self.stride)
     }
 
-    /// These rows have nothing but zeros from that column on.
+    /// These rows have nothing but zeros from that column on, which lies right of their diagonals.
     pub fn end_rows(&mut self, rows: Range<usize>, column: usize) {
-        for i in rows {
-            self.end[i] = column.max(i + 1).div_ceil(STRIP) as u32;
+        self.end[rows].fill(column.div_ceil(STRIP) as u32);
+    }
+
+    /// Overwrite the diagonal.
+    pub fn set_diagonal(&mut self, diagonal: impl Iterator<Item = f64>) {
+        for (t, a) in self.t[self.origin..].iter_mut().step_by(self.stride + 1).zip(diagonal) {
+            *t = a;
         }
     }
 
@@ -258,24 +264,6 @@ impl Tableau {
     }
 }
 
-struct Clear<'a>(&'a mut Tableau);
-
-impl WithSimd for Clear<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Tableau { t, origin, stride, n, .. } = self.0;
-        // Known to be zeros, they would be cleared by a call for each row.
-        let zero = simd.splat_f64s(std::hint::black_box(0.0));
-        for (i, row) in t[*origin..].chunks_exact_mut(*stride).take(*n).enumerate() {
-            for v in S::as_mut_simd_f64s(&mut row[i / STRIP * STRIP..]).0 {
-                *v = zero;
-            }
-        }
-    }
-}
-
 struct Copy<'a> {
     tableau: &'a mut Tableau,
     rows: &'a [f64],
@@ -372,14 +360,18 @@ impl Backward<'_> {
         let (Some(q), Some(inverse)) = (self.q[k..].first_chunk::<4>(), inverse[k..].first_chunk::<4>()) else {
             return;
         };
-        let own = &mut own[0];
-        for r in (0..4).rev() {
-            let mut sum = q[r] + sums[r];
-            for c in (r + 1..4).rev() {
-                sum += own[c] * rows[r][0][c];
-            }
-            own[r] = -sum * inverse[r];
+        // All that is known of them is scaled first: one by one they then wait for little.
+        let mut found = [0.0; 4];
+        for r in 0..4 {
+            found[r] = -(q[r] + sums[r]) * inverse[r];
         }
+        for c in (1..4).rev() {
+            for r in 0..c {
+                found[r] -= found[c] * (rows[r][0][c] * inverse[r]);
+            }
+        }
+        // At once, as the next four rows will read them: they would have to wait for single numbers.
+        own[0] = lanes.store(lanes.join(Two::load(&[found[0], found[1]]), Two::load(&[found[2], found[3]])));
     }
 }
 
@@ -436,15 +428,20 @@ impl Visit<'_> {
     #[inline(always)]
     fn all<S: Simd>(&self, simd: S, sweeps: usize, y: &mut [f64], velocity: &mut [[f64; STRIP]]) {
         let strips = self.rows.start / STRIP..velocity.len();
+        // Each row's velocity is found before the others': what the last row's change does to them need not be awaited.
+        let (mut change, mut last) = (0.0, &self.t[self.rows.start * self.width..]);
         for _ in 0..sweeps {
             for p in self.rows.clone() {
-                let change = self.row(p, &mut y[p], velocity.as_flattened()[p]);
-                // A row that rests is mostly foreseen to, and then the next need not wait for it.
+                let now = velocity.as_flattened()[p] + change * last[p / STRIP][p % STRIP];
+                let next = self.row(p, &mut y[p], now);
+                // A row that rests is mostly foreseen to, and then there is nothing to do.
                 if change != 0.0 {
-                    subtract(simd, &mut velocity[strips.clone()], -change, &self.t[p * self.width..][strips.clone()]);
+                    subtract(simd, &mut velocity[strips.clone()], -change, &last[strips.clone()]);
                 }
+                (change, last) = (next, &self.t[p * self.width..]);
             }
         }
+        subtract(simd, &mut velocity[strips.clone()], -change, &last[strips]);
     }
 }
 
