@@ -187,21 +187,26 @@ pub(super) fn divide<S: Simd>(simd: S, x: &mut Block, factor: &Block) {
 /// `L x = x` with the factor of a diagonal block.
 #[inline(always)]
 pub(super) fn forward<S: Simd>(simd: S, factor: &Block, x: &mut Column) {
+    // In registers: in memory each number would wait for a store of the one before.
+    let mut y = *x;
     for k in 0..B {
-        let value = x.0[k] * factor.0[k].0[k];
-        subtract(simd, x, value, &factor.0[k]);
-        x.0[k] = value;
+        let value = y.0[k] * factor.0[k].0[k];
+        subtract(simd, &mut y, value, &factor.0[k]);
+        y.0[k] = value;
     }
+    *x = y;
 }
 
 /// `Lᵀ x = x` with the factor of a diagonal block.
 #[inline(always)]
 pub(super) fn backward(factor: &Block, x: &mut Column) {
+    let mut y = *x;
     for k in (0..B).rev() {
         let column = &factor.0[k].0;
-        let known: f64 = (k + 1..B).map(|i| column[i] * x.0[i]).sum();
-        x.0[k] = (x.0[k] - known) * column[k];
+        let known: f64 = (k + 1..B).map(|i| column[i] * y.0[i]).sum();
+        y.0[k] = (y.0[k] - known) * column[k];
     }
+    *x = y;
 }
 
 /// `y -= A x`.
