@@ -114,7 +114,8 @@ per row, the least of several runs; `ROWS=100000` leaves the larger sizes out.
 - **sweep**: a solve with many sweeps less one with eight, nothing measured between and no callback, so that the library may
   take several in one pass over memory, as it does by default between measurements (`src/solvers/wave.rs`); per sweep.
 - **read**: adding up as many doubles as one sweep reads (169 bytes a row, 48 a body) from one array, in the same run, and in
-  pages of 2 MiB as the library's own. A pass of several sweeps reads them once from memory, so a sweep may take less.
+  pages of 2 MiB as the library's own. A pass of several sweeps reads them once from memory, so a sweep may take less. What fits
+  into the last cache is read from there, faster than a sweep computes; what does not, from memory.
 - **iteration**: the same, 96 sweeps less 32, with the energy error measured at the default interval, best iterate kept.
 - **fill**: giving the problem to the library anew: rows, motion, bounds, friction, all checked and copied.
 - **bytes**: all memory of problem, solver and monitor after the solve.
