@@ -8,7 +8,7 @@ mod common;
 use common::{Form, Random, RowProblem};
 use mlcp::ffi::*;
 use mlcp::plan::Reason;
-use mlcp::problem::Islands;
+use mlcp::problem::{Islands, Operator};
 use mlcp::{Engine, Outcome, Problem, Settings, SolverKind, Status};
 use std::os::raw::c_void;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -121,6 +121,38 @@ fn a_part_is_the_same_problem() {
             }
         }
     }
+}
+
+/// A row may name a body that it does not move: then that one may be of another island, and counts as the world.
+#[test]
+fn a_body_that_is_only_named_stays_where_it_is() {
+    let scene = columns(7);
+    let mut named = columns(7);
+    let count = named.inverse_mass.len() / 12;
+    for (row, pair) in named.rows.chunks_exact_mut(12).zip(named.bodies.chunks_exact_mut(2)) {
+        if let [a, -1] = *pair {
+            row[6..].fill(0.0);
+            pair[1] = (a + count as i32 / 2) % count as i32;
+        }
+    }
+    assert_ne!(named.bodies, scene.bodies);
+    let whole = named.fill(Form::Jacobian, None);
+    let mut islands = Islands::default();
+    islands.find(&whole).unwrap();
+    assert_eq!(islands.len(), 64);
+    let mut part = Problem::new();
+    for k in 0..islands.len() {
+        part.select(&whole, &islands, k).unwrap();
+        let Operator::Jacobian(jacobian) = part.operator() else { panic!("not made of rows") };
+        assert!(jacobian.rows().iter().all(|row| row.body[0] != row.body[1]), "island {k}");
+    }
+    let solution = |problem: &Problem| {
+        let mut engine = Engine::new(settings(1)).unwrap();
+        let report = *engine.solve(problem, None, None).unwrap();
+        assert_eq!((report.outcome, report.islands), (Outcome::Converged, 64));
+        engine.x().to_vec()
+    };
+    assert_eq!(solution(&whole), solution(&scene.fill(Form::Jacobian, None)));
 }
 
 /// Together is what a named solver does.

@@ -282,13 +282,17 @@ impl Jacobian {
         self.root.extend(bodies.iter().map(|&body| whole.root[body as usize]));
         self.compliance.clear();
         self.compliance.extend(rows.iter().map(|&i| whole.compliance[i as usize]));
-        // Where they move nothing, their numbers are zeros, and any slot will do.
-        let world = bodies.len() as u32;
-        let slot = |body: u32| place.get(body as usize).map_or(world, |&place| place.min(world));
         self.rows.clear();
         self.rows.extend(rows.iter().map(|&i| {
             let Row { k, body } = whole.rows[i as usize];
-            Row { k, body: body.map(slot) }
+            // A body that a row names and does not move may be another part's.
+            let mut row = Row { k, body: [bodies.len() as u32; 2] };
+            for half in 0..2 {
+                if let Some(&place) = place.get(body[half] as usize).filter(|_| k[6 * half..][..6] != [0.0; 6]) {
+                    row.body[half] = place;
+                }
+            }
+            row
         }));
         Ok(())
     }
