@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::memory::{reserve, resize};
-use crate::metrics::{Measure, Point, Totals};
+use crate::metrics::{Judged, Measure, Point, Totals};
 use crate::plan::Reason;
 use crate::problem::FrictionMode;
 use crate::settings::{Choice, Settings, SolverKind};
@@ -100,7 +100,7 @@ pub struct Report {
     pub seconds: f64,
     /// Energy error in joules; +inf where a row has no energy.
     pub energy_error: f64,
-    /// Energy error at the starting point.
+    /// Energy error at the starting point, moved into its bounds. The solve begins at x = clamp(0) where that is less.
     pub initial_energy_error: f64,
     /// Energy error at x = clamp(0): the problem's own scale.
     pub energy_scale: f64,
@@ -114,6 +114,8 @@ pub struct Report {
     pub penalized: f64,
     /// Duality gap in joules; may be +inf.
     pub duality_gap: f64,
+    /// What round-off in w = A x + b may add to the error of the judge, in its unit: joules, or the natural residual's.
+    pub round_off: f64,
 }
 
 /// What one stage of a solve did.
@@ -161,6 +163,7 @@ impl Report {
             merit: 0.0,
             penalized: 0.0,
             duality_gap: 0.0,
+            round_off: 0.0,
         }
     }
 
@@ -176,11 +179,11 @@ impl Report {
     }
 
     /// Fill in the one measure of the returned x that decides on convergence.
-    pub fn set_judged_error(&mut self, error: f64) {
+    pub fn set_judged_error(&mut self, judged: Judged) {
         if self.judge == Measure::Energy {
-            self.energy_error = sane(error);
+            self.energy_error = judged.error;
         } else {
-            (self.energy_error, self.natural) = (f64::INFINITY, sane(error));
+            (self.energy_error, self.natural) = (f64::INFINITY, judged.error);
         }
     }
 
@@ -198,7 +201,7 @@ impl Report {
 }
 
 /// An error that compares: +inf for an iterate that overflowed, never NaN.
-fn sane(error: f64) -> f64 {
+pub fn sane(error: f64) -> f64 {
     if error.is_nan() {
         f64::INFINITY
     } else {
@@ -206,12 +209,12 @@ fn sane(error: f64) -> f64 {
     }
 }
 
-/// Keeps the best iterate and knows when to stop. What it calls energy is the judge's measure.
+/// Keeps the best iterate and knows when to stop. What it calls energy is the error under the report's judge.
 pub struct Monitor {
-    judge: Measure,
     best_x: Vec<f64>,
+    /// Error under the measure that chooses, with round-off where that may decide.
     best_error: f64,
-    best_energy: f64,
+    best: Judged,
     best_iteration: usize,
     least_energy: f64,
     /// Least energy error when the stall window began, and measurements since.
@@ -226,10 +229,9 @@ pub struct Monitor {
 impl Default for Monitor {
     fn default() -> Self {
         Monitor {
-            judge: Measure::Energy,
             best_x: Vec::new(),
             best_error: 0.0,
-            best_energy: 0.0,
+            best: Judged::default(),
             best_iteration: 0,
             least_energy: 0.0,
             window_energy: 0.0,
@@ -249,12 +251,11 @@ impl Monitor {
     }
 
     /// A new solve of `n` rows.
-    pub fn start(&mut self, n: usize, judge: Measure, settings: &Settings) -> Result<()> {
+    pub fn start(&mut self, n: usize, settings: &Settings) -> Result<()> {
         // The first measurement fills it.
         resize(&mut self.best_x, n, 0.0)?;
-        self.judge = judge;
         self.best_error = f64::INFINITY;
-        self.best_energy = f64::INFINITY;
+        self.best = Judged::LOST;
         self.best_iteration = 0;
         self.least_energy = f64::INFINITY;
         self.window_energy = f64::INFINITY;
@@ -265,32 +266,29 @@ impl Monitor {
         self.history.start(settings.history_capacity)
     }
 
-    /// The error that decides on convergence.
-    pub fn judged(&self, at: &Point<'_>) -> f64 {
-        // The energy of a row is NaN if its x or w is: an overflow anywhere spoils the whole.
-        sane(self.judge.total(at))
-    }
-
-    /// Take note of an iterate and its judged error.
-    pub fn measured(&mut self, iteration: usize, at: &Point<'_>, energy: f64, settings: &Settings) {
-        let error = match settings.choice {
-            // Outside the bounds the gap certifies nothing, however small.
-            Choice::Best(Measure::DualityGap) if !at.is_feasible() => f64::INFINITY,
-            Choice::Best(measure) if measure != Measure::Energy && energy.is_finite() => sane(measure.total(at)),
-            _ => energy,
-        };
+    /// Take note of an iterate within its bounds and its judged error. Comparisons include what round-off may add.
+    pub fn measured(&mut self, iteration: usize, at: &Point<'_>, judged: Judged, settings: &Settings) {
+        let Judged { error: energy, sure, root } = judged;
+        let (mut error, mut sure_error) = (energy, sure);
+        if let Choice::Best(measure) = settings.choice {
+            if measure != Measure::Energy && energy.is_finite() {
+                error = sane(measure.total(at));
+                // Round-off that hides in the energy hides in the others, too.
+                sure_error = if sure > energy { sane(measure.with_round_off(error, root, at)) } else { error };
+            }
+        }
         self.measurements += 1;
         // The starting point is always kept: it is finite, whatever the solver makes of it.
         let last = settings.choice == Choice::Last && error.is_finite();
         // A measure may be infinite all along, as the gap is with joints: then energy decides.
-        let better = error < self.best_error || (error == self.best_error && energy < self.best_energy);
+        let better = sure_error < self.best_error || (sure_error == self.best_error && sure < self.best.sure);
         if better || self.measurements == 1 || last {
             self.best_x.copy_from_slice(at.x);
-            self.best_error = error;
-            self.best_energy = energy;
+            self.best_error = sure_error;
+            self.best = judged;
             self.best_iteration = iteration;
         }
-        self.least_energy = self.least_energy.min(energy);
+        self.least_energy = self.least_energy.min(sure);
         let aim = (1.0 - settings.stall_decrease) * self.window_energy;
         if self.least_energy <= aim && self.least_energy < self.window_energy {
             self.window_energy = self.least_energy;
@@ -332,11 +330,6 @@ impl Monitor {
         self.least_energy
     }
 
-    /// Which measure decides on convergence.
-    pub fn judge(&self) -> Measure {
-        self.judge
-    }
-
     /// Seconds at the last record.
     pub fn seconds(&self) -> f64 {
         self.last.seconds
@@ -344,12 +337,12 @@ impl Monitor {
 
     /// Energy error of the iterate that would be returned now.
     pub fn energy(&self) -> f64 {
-        self.best_energy
+        self.best.error
     }
 
-    /// Error of that iterate under the measure that chose it.
-    pub fn best_error(&self) -> f64 {
-        self.best_error
+    /// Energy error of that iterate and what round-off may add.
+    pub fn best(&self) -> Judged {
+        self.best
     }
 
     /// Impulses of that iterate.

@@ -177,7 +177,7 @@ fn sweeps_are_gauss_seidel() {
         let most: Vec<f64> = (0..n).map(|i| if i % 3 == 0 { f64::INFINITY } else { random.unit() }).collect();
         let mut t = tableau(n, &a);
         let (mut y, mut w) = (vec![0.0; n], b.clone());
-        t.sweep(3, &least, &most, &mut y, &mut w);
+        t.sweep(3, &vec![0.0; n], (&least, &most), &mut y, &mut w);
         let mut x = vec![0.0; n];
         let velocity = |i: usize, x: &[f64]| b[i] + (0..n).map(|j| a[i * n + j] * x[j]).sum::<f64>();
         for _ in 0..3 {

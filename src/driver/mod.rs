@@ -38,11 +38,6 @@ pub struct Observation<'a> {
     pub w: &'a [f64],
 }
 
-/// Are they the same, number by number? All are looked at, several at once.
-fn are_same(p: &[f64], q: &[f64]) -> bool {
-    p.iter().zip(q).fold(true, |same, (p, q)| same & (p == q))
-}
-
 /// Can this kind of solver treat this problem? If not, why?
 pub fn supports(kind: SolverKind, problem: &Problem) -> Result<()> {
     let plan = Plan::new(problem, &Settings { solver: kind, ..Settings::default() }, false);
@@ -172,19 +167,20 @@ impl Engine {
         self.reserve(problem, &plan)?;
         let scale = self.work.begin(problem, judge, &self.settings)?;
         let tolerance = self.tolerance(judge, scale);
-        self.work.place(problem, start.filter(|_| scale > self.floor(judge)), scale, &self.settings)?;
+        self.work.tolerance = tolerance;
+        let initial = self.work.place(problem, start.filter(|_| scale > self.floor(judge)), &self.settings)?;
         self.report = Report {
             friction: problem.friction().mode(),
             rows: problem.len(),
             judge,
             energy_scale: scale,
-            initial_energy_error: self.work.monitor.energy(),
+            initial_energy_error: initial,
             ..Report::empty(self.settings.solver)
         };
         // Nobody asks for the islands of a start that is good enough; and where little of the time is left for sweeps, looking
         // for them would take that of one or two.
         let has_time = budget.remaining().is_none_or(|left| left >= LOOK_SHARE * self.settings.time_limit);
-        if self.report.initial_energy_error > tolerance && has_time && self.may_split(problem) {
+        if self.work.monitor.best().sure > tolerance && has_time && self.may_split(problem) {
             self.report.islands = self.split.find(problem, self.settings.threads)?;
             if self.report.islands > 1 {
                 plan = Plan::islands(problem, &self.settings);
@@ -211,9 +207,8 @@ impl Engine {
         report.iterations = run.iteration;
         report.friction_updates = run.friction_updates;
         report.seconds = seconds;
-        // The returned x was measured afresh; only that decides on "converged".
-        let judged = if judge == Measure::Energy { report.energy_error } else { report.natural };
-        let solved = judged <= tolerance;
+        // Only the returned x and what round-off may hide of its error decide on "converged".
+        let solved = self.work.monitor.best().sure <= tolerance;
         report.outcome = match outcome {
             Outcome::Stopped => Outcome::Stopped,
             _ if solved => Outcome::Converged,
@@ -412,40 +407,20 @@ impl Engine {
         self.floor(judge).max(if scaled { relative } else { 0.0 })
     }
 
-    /// Put the chosen iterate into place, inside its bounds where that costs nothing, and measure it afresh.
+    /// Put the chosen iterate into place and report its errors.
     fn finish(&mut self, problem: &Problem) -> Result<()> {
-        let Engine { work, report, .. } = self;
+        let Engine { work, report, row_errors, .. } = self;
         report.best_iteration = work.monitor.best_iteration();
         report.measurements = work.monitor.measurements();
         report.set_changes = work.monitor.set_changes();
-        // Most often the last iterate is the best, and its w is there.
-        let mut is_known = work.state.w_is_exact && are_same(&work.state.x, work.monitor.best_x());
-        if !is_known {
-            work.state.x.copy_from_slice(work.monitor.best_x());
-        }
-        let mut keep_as_is = self.settings.choice == Choice::Last;
-        if let Choice::Best(measure) = self.settings.choice {
-            problem.clamp(&mut work.state.x);
-            is_known = is_known && are_same(&work.state.x, work.monitor.best_x());
-            if !is_known {
-                let measure = if measure == Measure::Energy { report.judge } else { measure };
-                work.settle(problem)?;
-                // Clamping may cost, where a friction bound has moved with its normal; or overflow.
-                let clamped = measure.total(&work.point(problem));
-                keep_as_is = clamped.is_nan() || clamped > work.monitor.best_error();
-            }
-        }
-        if keep_as_is {
-            work.state.x.copy_from_slice(work.monitor.best_x());
-            work.find_w(problem)?;
-            work.find_bounds(problem);
-        }
-        let at = work.point(problem);
+        work.finish(problem)?;
+        let best = work.monitor.best();
+        report.round_off = best.round_off(report.judge);
         if self.is_worker {
             // The whole is measured afresh when all islands are done.
-            report.set_judged_error(if is_known { work.monitor.energy() } else { report.judge.total(&at) });
+            report.set_judged_error(best);
         } else {
-            report.set_errors(&at, &mut self.row_errors);
+            report.set_errors(&work.point(problem), row_errors);
         }
         Ok(())
     }

@@ -3,8 +3,8 @@
 use super::{Observation, Observer};
 use crate::error::Result;
 use crate::memory::{reserve, resize};
-use crate::metrics::{Measure, Point};
-use crate::monitor::{Iteration, Monitor, Outcome};
+use crate::metrics::{cheap_root, root_of, Judged, Measure, Point};
+use crate::monitor::{sane, Iteration, Monitor, Outcome};
 use crate::plan::{Reason, Stage};
 use crate::problem::Problem;
 use crate::settings::{Settings, SolverKind};
@@ -79,14 +79,41 @@ impl Run<'_> {
 }
 
 /// The iterate and the monitor.
-#[derive(Default)]
 pub(super) struct Work {
     pub state: State,
     /// Where bounds move: those at the iterate that was measured last. Elsewhere the state's say it all.
     lo: Vec<f64>,
     hi: Vec<f64>,
+    /// Where the solver's iterate lies outside the bounds that hold there: the nearest point inside and its w, which are what
+    /// is measured, shown and returned.
+    inside: Vec<f64>,
+    inside_w: Vec<f64>,
+    is_outside: bool,
+    /// Bounds of the round-off in w, where they are asked for.
+    delta: Vec<f64>,
+    judge: Measure,
+    /// The error that counts as solved.
+    pub tolerance: f64,
     pub monitor: Monitor,
     pub scratch: Vec<f64>,
+}
+
+impl Default for Work {
+    fn default() -> Self {
+        Work {
+            state: State::default(),
+            lo: Vec::new(),
+            hi: Vec::new(),
+            inside: Vec::new(),
+            inside_w: Vec::new(),
+            is_outside: false,
+            delta: Vec::new(),
+            judge: Measure::Energy,
+            tolerance: 0.0,
+            monitor: Monitor::default(),
+            scratch: Vec::new(),
+        }
+    }
 }
 
 impl Work {
@@ -94,15 +121,15 @@ impl Work {
         for v in self.rows() {
             reserve(v, problem.len())?;
         }
-        reserve(&mut self.scratch, 6 * (problem.bodies() + 1))?;
+        reserve(&mut self.scratch, problem.round_off_room())?;
         reserve(&mut self.state.earlier, TOGETHER)?;
         self.monitor.reserve(problem.len())
     }
 
     /// Every buffer with one number per row, but for the monitor's.
-    fn rows(&mut self) -> [&mut Vec<f64>; 6] {
-        let State { x, w, lo, hi, .. } = &mut self.state;
-        [x, w, lo, hi, &mut self.lo, &mut self.hi]
+    fn rows(&mut self) -> [&mut Vec<f64>; 9] {
+        let Work { state: State { x, w, lo, hi, .. }, lo: lo_there, hi: hi_there, inside, inside_w, delta, .. } = self;
+        [x, w, lo, hi, lo_there, hi_there, inside, inside_w, delta]
     }
 
     /// Go to x = clamp(0). Returns the error there, which is the problem's own scale.
@@ -114,24 +141,34 @@ impl Work {
         if !problem.has_live_bounds() {
             problem.bounds_at(&self.state.x, &mut self.state.lo, &mut self.state.hi);
         }
-        reserve(&mut self.scratch, 6 * (problem.bodies() + 1))?;
+        reserve(&mut self.scratch, problem.round_off_room())?;
         reserve(&mut self.state.earlier, TOGETHER)?;
-        self.monitor.start(problem.len(), judge, settings)?;
+        self.monitor.start(problem.len(), settings)?;
+        self.judge = judge;
         self.state.change = 0.0;
         self.state.set_changes = 0;
         self.settle(problem)?;
-        Ok(self.monitor.judged(&self.point(problem)))
+        Ok(sane(judge.total(&self.point(problem))))
     }
 
-    /// Go to the start, if there is one, and measure; else the error is the scale.
-    pub fn place(&mut self, problem: &Problem, start: Option<&[f64]>, scale: f64, settings: &Settings) -> Result<()> {
-        if let Some(start) = start {
-            self.state.x.copy_from_slice(start);
+    /// Begin at the start, or at x = clamp(0) where that is better and the start not good enough. Returns the start's error.
+    pub fn place(&mut self, problem: &Problem, start: Option<&[f64]>, settings: &Settings) -> Result<f64> {
+        let zero = self.judged(problem)?;
+        let Some(start) = start else {
+            self.note(problem, 0, zero, settings);
+            return Ok(zero.error);
+        };
+        self.state.x.copy_from_slice(start);
+        self.settle(problem)?;
+        let judged = self.judged(problem)?;
+        if judged.sure > self.tolerance && judged.sure > zero.sure {
+            self.state.x.fill(0.0);
             self.settle(problem)?;
-            return self.measure(problem, 0, settings);
+            self.note(problem, 0, zero, settings);
+        } else {
+            self.note(problem, 0, judged, settings);
         }
-        self.note(problem, 0, scale, settings);
-        Ok(())
+        Ok(judged.error)
     }
 
     /// Go back to the best iterate, for another solver to go on from there.
@@ -162,6 +199,7 @@ impl Work {
 
     /// Move x into its bounds, and find its w and the bounds there.
     pub fn settle(&mut self, problem: &Problem) -> Result<()> {
+        self.is_outside = false;
         problem.clamp(&mut self.state.x);
         self.find_w(problem)?;
         self.find_bounds(problem);
@@ -169,15 +207,16 @@ impl Work {
     }
 
     /// Find the exact w of x.
-    pub fn find_w(&mut self, problem: &Problem) -> Result<()> {
+    fn find_w(&mut self, problem: &Problem) -> Result<()> {
         self.state.w_is_exact = true;
         problem.multiply(&self.state.x, &mut self.state.w, &mut self.scratch)
     }
 
-    /// Find the bounds at x, where they move.
-    pub fn find_bounds(&mut self, problem: &Problem) {
+    /// Find the bounds at the measured point, where they move.
+    fn find_bounds(&mut self, problem: &Problem) {
         if problem.has_live_bounds() {
-            problem.bounds_at(&self.state.x, &mut self.lo, &mut self.hi);
+            let x = if self.is_outside { &self.inside } else { &self.state.x };
+            problem.bounds_at(x, &mut self.lo, &mut self.hi);
         }
     }
 
@@ -258,7 +297,10 @@ impl Work {
                 self.measure(problem, run.iteration, settings)?;
             }
             if moves_bounds && measured && progress != Progress::OutOfTime {
-                let solved = self.monitor.judge().total(&self.frozen_point(problem)) <= FROZEN_SHARE * run.tolerance;
+                if !self.state.w_is_exact {
+                    self.find_w(problem)?;
+                }
+                let solved = self.judge.total(&self.frozen_point(problem)) <= FROZEN_SHARE * run.tolerance;
                 if (solved || progress == Progress::Stalled) && self.move_bounds(problem) {
                     run.friction_updates += 1;
                     solver.start(problem, &mut self.state, settings)?;
@@ -353,14 +395,16 @@ impl Work {
         measured: bool,
         settings: &Settings,
     ) -> Result<Option<Outcome>> {
-        let converged = measured && self.monitor.energy() <= run.tolerance;
+        let converged = measured && self.monitor.best().sure <= run.tolerance;
         // Between measurements a look at the clock may cost as much as a small sweep; and unless there is a history nobody asks.
         let timed = (measured && settings.history_capacity > 0) || settings.time_limit > 0.0 || run.observer.is_some();
         let seconds = if timed { run.budget.seconds() } else { self.monitor.seconds() };
         let (change, set_changes) = (self.state.change, self.state.set_changes);
         let record = self.record(run, Iteration { measured, change, set_changes, seconds, ..Iteration::default() });
         if let Some(observer) = &mut run.observer {
-            if observer(&Observation { record, x: &self.state.x, w: &self.state.w }) {
+            let inside = self.is_outside.then_some((&self.inside[..], &self.inside_w[..])).filter(|_| measured);
+            let (x, w) = inside.unwrap_or((&self.state.x, &self.state.w));
+            if observer(&Observation { record, x, w }) {
                 if !measured {
                     self.measure(problem, run.iteration, settings)?;
                 }
@@ -396,36 +440,108 @@ impl Work {
         moved
     }
 
-    /// Measure the iterate: exact w, bounds there, best iterate.
+    /// Measure the iterate, moved inside its bounds if it is not: exact w, bounds there, best iterate.
     fn measure(&mut self, problem: &Problem, iteration: usize, settings: &Settings) -> Result<()> {
-        if !self.state.w_is_exact {
+        self.is_outside = !problem.contains(&self.state.x);
+        if self.is_outside {
+            self.inside.copy_from_slice(&self.state.x);
+            problem.clamp(&mut self.inside);
+            problem.multiply(&self.inside, &mut self.inside_w, &mut self.scratch)?;
+        } else if !self.state.w_is_exact {
             self.find_w(problem)?;
         }
         self.find_bounds(problem);
-        self.note(problem, iteration, self.monitor.judged(&self.point(problem)), settings);
+        let judged = self.judged(problem)?;
+        self.note(problem, iteration, judged, settings);
         Ok(())
     }
 
-    /// Take note of the iterate's error.
-    fn note(&mut self, problem: &Problem, iteration: usize, energy: f64, settings: &Settings) {
-        self.state.energy = energy;
-        let Work { state, lo, hi, monitor, .. } = self;
-        monitor.measured(iteration, &point(problem, state, lo, hi), energy, settings);
+    /// Judge the measured point, with a bound of its round-off: a cheap one if that decides, else one row by row.
+    fn judged(&mut self, problem: &Problem) -> Result<Judged> {
+        if self.judge == Measure::Energy {
+            let (error, sizes) = self.point(problem).energy();
+            if error.is_nan() {
+                return Ok(Judged::LOST);
+            }
+            let judged = Judged::energy(error, cheap_root(problem, sizes), self.tolerance);
+            if judged.decides(self.tolerance) {
+                return Ok(judged);
+            }
+            self.bound_round_off(problem)?;
+            return Ok(Judged::energy(error, root_of(problem.diagonal(), &self.delta), self.tolerance));
+        }
+        let error = sane(self.judge.total(&self.point(problem)));
+        let x = if self.is_outside { &self.inside } else { &self.state.x };
+        // At x = 0 w is b.
+        if error == f64::INFINITY || x.iter().all(|&x| x == 0.0) {
+            return Ok(Judged { error, sure: error, root: 0.0 });
+        }
+        self.bound_round_off(problem)?;
+        let root = self.delta.iter().sum::<f64>();
+        Ok(Judged { error, sure: error + root, root })
+    }
+
+    fn bound_round_off(&mut self, problem: &Problem) -> Result<()> {
+        let Work { state, inside, inside_w, is_outside, delta, scratch, .. } = self;
+        let (x, w) = if *is_outside { (inside, inside_w) } else { (&mut state.x, &mut state.w) };
+        problem.bound_round_off(x, w, delta, scratch)
+    }
+
+    /// Take note of the measured point's error.
+    fn note(&mut self, problem: &Problem, iteration: usize, judged: Judged, settings: &Settings) {
+        self.state.energy = judged.error;
+        let Work { state, lo, hi, inside, inside_w, is_outside, monitor, .. } = self;
+        let other = is_outside.then_some((&inside[..], &inside_w[..]));
+        monitor.measured(iteration, &point(problem, state, lo, hi, other), judged, settings);
+    }
+
+    /// The point inside the bounds and its w, if the iterate is not.
+    fn outside(&self) -> Option<(&[f64], &[f64])> {
+        self.is_outside.then_some((&self.inside, &self.inside_w))
+    }
+
+    /// Put the best iterate into place, with its w and the bounds there.
+    pub fn finish(&mut self, problem: &Problem) -> Result<()> {
+        if self.is_outside {
+            self.state.x.copy_from_slice(&self.inside);
+            self.state.w.copy_from_slice(&self.inside_w);
+            self.state.w_is_exact = true;
+        }
+        // Most often the last iterate is the best, and its w is there.
+        if !(self.state.w_is_exact && are_same(&self.state.x, self.monitor.best_x())) {
+            self.state.x.copy_from_slice(self.monitor.best_x());
+            self.find_w(problem)?;
+        }
+        self.is_outside = false;
+        self.find_bounds(problem);
+        Ok(())
     }
 
     /// The iterate under the bounds where it was last measured.
     pub fn point<'a>(&'a self, problem: &'a Problem) -> Point<'a> {
-        point(problem, &self.state, &self.lo, &self.hi)
+        point(problem, &self.state, &self.lo, &self.hi, self.outside())
     }
 
-    /// The iterate under the bounds the solver works with.
+    /// The solver's own iterate under the bounds it works with.
     fn frozen_point<'a>(&'a self, problem: &'a Problem) -> Point<'a> {
-        Point { lo: &self.state.lo, hi: &self.state.hi, ..self.point(problem) }
+        Point { lo: &self.state.lo, hi: &self.state.hi, ..point(problem, &self.state, &self.lo, &self.hi, None) }
     }
 }
 
-/// An iterate with the bounds there, to be measured; those given where they move.
-fn point<'a>(problem: &'a Problem, state: &'a State, lo: &'a [f64], hi: &'a [f64]) -> Point<'a> {
+/// An iterate with the bounds there, to be measured; `lo` and `hi` where bounds move, and another point if one is given.
+fn point<'a>(
+    problem: &'a Problem,
+    state: &'a State,
+    lo: &'a [f64],
+    hi: &'a [f64],
+    other: Option<(&'a [f64], &'a [f64])>,
+) -> Point<'a> {
     let (lo, hi) = if problem.has_live_bounds() { (lo, hi) } else { (&state.lo[..], &state.hi[..]) };
-    Point { diagonal: problem.diagonal(), x: &state.x, w: &state.w, lo, hi, cones: problem.cones() }
+    let (x, w) = other.unwrap_or((&state.x, &state.w));
+    Point { diagonal: problem.diagonal(), x, w, lo, hi, cones: problem.cones() }
+}
+
+/// Are they the same, number by number? All are looked at, several at once.
+fn are_same(p: &[f64], q: &[f64]) -> bool {
+    p.iter().zip(q).fold(true, |same, (p, q)| same & (p == q))
 }

@@ -9,13 +9,18 @@
 /// One row's energy error; `a > 0`. A NaN among the arguments comes out as NaN.
 #[inline]
 pub fn energy_row(a: f64, x: f64, w: f64, lo: f64, hi: f64) -> f64 {
+    energy_of(a, 0.5 * w * w / a, x, w, lo, hi)
+}
+
+/// One row's energy error, given its kinetic energy `w² / (2a)`.
+#[inline(always)]
+pub(super) fn energy_of(a: f64, kinetic: f64, x: f64, w: f64, lo: f64, hi: f64) -> f64 {
     let half_a = 0.5 * a;
     // At most one of the two is positive, for lo <= hi.
     let beyond = larger(larger(x - hi, lo - x), 0.0);
     let bound = half_a * beyond * beyond;
     // Only one of w+ and w- is non-zero: the slack on the side that w may rest on.
     let slack = larger(if w > 0.0 { x - lo } else { hi - x }, 0.0);
-    let kinetic = 0.5 * w * w / a;
     let excuse = half_a * slack * slack;
     let velocity = if excuse < kinetic { excuse } else { kinetic };
     larger(velocity, bound)

@@ -13,6 +13,7 @@ mod fischer_burmeister;
 mod merit;
 mod natural;
 mod penalized;
+mod round_off;
 
 pub use disc::Disc;
 pub use duality_gap::duality_gap_row;
@@ -22,6 +23,7 @@ pub use fischer_burmeister::fischer_burmeister_row;
 pub use merit::merit_row;
 pub use natural::natural_row;
 pub use penalized::{penalized_row, DEFAULT_LAMBDA};
+pub use round_off::{cheap_root, root_of, Judged, Sizes};
 
 use crate::error::{Error, Result, Status};
 use crate::linalg::{with_lanes, Kernel, Lanes};
@@ -89,7 +91,7 @@ impl Measure {
         }
         // One loop per measure, so that the compiler sees a simple body.
         match self {
-            Measure::Energy | Measure::EnergyExactMass => with_lanes(Energy(at)),
+            Measure::Energy | Measure::EnergyExactMass => with_lanes(Energy(at)).0,
             Measure::FischerBurmeister => at.sum(|_, x, w, lo, hi| fischer_burmeister_row(x, w, lo, hi)),
             Measure::Natural => at.sum(|_, x, w, lo, hi| natural_row(x, w, lo, hi)),
             Measure::Merit => at.sum(|_, x, w, lo, hi| merit_row(x, w, lo, hi)),
@@ -218,6 +220,25 @@ impl Point<'_> {
         total
     }
 
+    /// The energy error in joules, as [`Measure::total`] has it, and the iterate's sizes.
+    pub fn energy(&self) -> (f64, Sizes) {
+        if self.cones.is_empty() {
+            with_lanes(Energy(self))
+        } else {
+            (Measure::Energy.total(self), self.sizes())
+        }
+    }
+
+    /// The iterate's sizes.
+    pub fn sizes(&self) -> Sizes {
+        let mut sizes = Sizes::default();
+        for ((a, x), w) in self.diagonal.iter().zip(self.x).zip(self.w) {
+            sizes.kinetic += 0.5 * w * w / a;
+            sizes.stored += 0.5 * a * x * x;
+        }
+        sizes
+    }
+
     /// All totals in one pass, with the same bits as each by itself, and each row's error under `judge`, which is the
     /// energy or the natural residual.
     pub fn totals(&self, judge: Measure, rows: &mut [f64]) -> Totals {
@@ -273,19 +294,47 @@ impl Point<'_> {
     }
 }
 
-/// The energy error, for whatever vectors there are: no product is added without being rounded, so that bits are the same.
+/// The energy error and the iterate's sizes. No product is added without being rounded, so that bits are the same with any
+/// vector instructions.
 struct Energy<'a>(&'a Point<'a>);
 
 impl Kernel for Energy<'_> {
-    type Output = f64;
+    type Output = (f64, Sizes);
 
     #[inline(always)]
-    fn run<L: Lanes>(self, _: L) -> f64 {
-        self.0.sum(energy_row)
+    fn run<L: Lanes>(self, _: L) -> (f64, Sizes) {
+        const LANES: usize = 8;
+        let Point { diagonal, x, w, lo, hi, .. } = *self.0;
+        let n = x.len();
+        let (a, x, w, lo, hi) = (&diagonal[..n], &x[..n], &w[..n], &lo[..n], &hi[..n]);
+        let whole = n - n % LANES;
+        // Errors are added in the rows' order, sizes as they come.
+        let (mut total, mut kinetic, mut stored) = (0.0, [0.0; LANES], [0.0; LANES]);
+        for at in (0..whole).step_by(LANES) {
+            let lane = at..at + LANES;
+            let (a, x, w, lo, hi) =
+                (&a[lane.clone()], &x[lane.clone()], &w[lane.clone()], &lo[lane.clone()], &hi[lane]);
+            let mut e = [0.0; LANES];
+            for k in 0..LANES {
+                let moving = 0.5 * w[k] * w[k] / a[k];
+                e[k] = energy::energy_of(a[k], moving, x[k], w[k], lo[k], hi[k]);
+                kinetic[k] += moving;
+                stored[k] += 0.5 * a[k] * x[k] * x[k];
+            }
+            for e in e {
+                total += e;
+            }
+        }
+        for i in whole..n {
+            total += energy_row(a[i], x[i], w[i], lo[i], hi[i]);
+            kinetic[0] += 0.5 * w[i] * w[i] / a[i];
+            stored[0] += 0.5 * a[i] * x[i] * x[i];
+        }
+        (total, Sizes { kinetic: kinetic.iter().sum(), stored: stored.iter().sum() })
     }
 }
 
-/// Likewise all totals.
+/// Every measure's total, and each row's error under `judge`.
 struct All<'a> {
     at: &'a Point<'a>,
     judge: Measure,

@@ -186,14 +186,6 @@ impl Cones {
             )),
         }
     }
-
-    /// Move the tangent impulses into their discs; the normal impulses are where they should be.
-    pub(super) fn project(&self, x: &mut [f64]) {
-        for cone in &self.list {
-            let [p, q] = project_disc(cone.pick(x), cone.radius(x));
-            (x[cone.tangents[0]], x[cone.tangents[1]]) = (p, q);
-        }
-    }
 }
 
 /// A contact pushes only, and its tangents are bounded by their disc alone.
@@ -209,6 +201,13 @@ pub(super) fn check_bounds(part: Part, i: usize, lo: f64, hi: f64) -> Result<()>
         )),
         _ => Ok(()),
     }
+}
+
+/// Are two tangent impulses within the disc of this radius? The squares are rounded one by one: a caller gets the same
+/// answer from the same comparison.
+#[inline]
+pub fn is_in_disc(z: [f64; 2], radius: f64) -> bool {
+    z[0] * z[0] + z[1] * z[1] <= radius * radius
 }
 
 /// The point of the disc of this radius nearest to `z`; NaN where z is.

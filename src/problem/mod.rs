@@ -15,6 +15,8 @@ mod friction;
 mod gram;
 mod islands;
 mod jacobian;
+mod obeys;
+mod round_off;
 mod row_products;
 
 pub use body_graph::BodyGraph;
@@ -26,6 +28,7 @@ pub use friction::{Friction, FrictionBounds, FrictionMode};
 pub use gram::Gram;
 pub use islands::Islands;
 pub use jacobian::{Jacobian, Row, BODY_LEN, ROW_LEN};
+pub use round_off::gamma;
 
 use crate::error::{Error, Result, Status};
 use crate::memory::{refill, reserve};
@@ -102,6 +105,7 @@ pub struct Problem {
     csr: Csr,
     jacobian: Jacobian,
     symmetric: bool,
+    is_dominated: bool,
     diagonal: Vec<f64>,
     b: Vec<f64>,
     /// b in the making.
@@ -127,6 +131,7 @@ impl Problem {
             csr: Csr::default(),
             jacobian: Jacobian::default(),
             symmetric: true,
+            is_dominated: true,
             diagonal: Vec::new(),
             b: Vec::new(),
             next_b: Vec::new(),
@@ -183,6 +188,11 @@ impl Problem {
             *diagonal = a;
         }
         self.symmetric = triangle == Triangle::Lower || self.dense.is_symmetric(&self.diagonal, SYMMETRY_TOLERANCE);
+        let (rows, diagonal) = (self.dense.rows().chunks_exact(n.max(1)), &self.diagonal);
+        let is_dominated = |(own, row): (&f64, &[f64])| {
+            round_off::row_is_dominated(*own, row.iter().copied().zip(diagonal.iter().copied()))
+        };
+        self.is_dominated = self.symmetric && diagonal.iter().zip(rows).fold(true, |all, row| all & is_dominated(row));
         Ok(())
     }
 
@@ -201,6 +211,11 @@ impl Problem {
             self.diagonal[i] = self.csr.get(i, i);
         }
         self.symmetric = self.csr.is_symmetric(&self.diagonal, SYMMETRY_TOLERANCE);
+        let (csr, diagonal) = (&self.csr, &self.diagonal);
+        let is_dominated = |i: usize| {
+            round_off::row_is_dominated(diagonal[i], csr.row(i).map(|(j, value)| (value, diagonal[j])))
+        };
+        self.is_dominated = self.symmetric && (0..n).all(is_dominated);
     }
 
     /// `A = J M⁻¹ Jᵀ + C` from two-body rows. Per body 12 doubles: three inverse masses, then the world inverse inertia
@@ -217,7 +232,7 @@ impl Problem {
         self.reserve_rows(n)?;
         self.jacobian.fill(inverse_mass, rows, bodies, compliance, &mut self.diagonal)?;
         self.begin(Form::Jacobian, n);
-        self.symmetric = true;
+        (self.symmetric, self.is_dominated) = (true, true);
         Ok(())
     }
 
@@ -466,23 +481,6 @@ impl Problem {
     #[inline]
     pub fn friction_bounds(&self) -> FrictionBounds<'_> {
         self.friction.bounds(&self.lo, &self.hi)
-    }
-
-    /// Move x into the bounds that hold there: rows that bound others first, then the rows that hang on them.
-    pub fn clamp(&self, x: &mut [f64]) {
-        if !self.friction.is_set() && !self.has_cones() {
-            bounds::clamp(x, &self.lo, &self.hi);
-            return;
-        }
-        for friction in [false, true] {
-            for i in 0..x.len() {
-                if self.friction.normal_of(i).is_some() == friction && !self.cones.is_tangent(i) {
-                    let (lo, hi) = self.bounds_of(i, x);
-                    x[i] = x[i].max(lo).min(hi);
-                }
-            }
-        }
-        self.cones.project(x);
     }
 
     /// Bounds of every row when the impulses are `x`.

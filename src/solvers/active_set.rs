@@ -65,9 +65,12 @@ pub(super) struct ActiveSet {
     high: Vec<f64>,
     /// How the value changes with others' pivots: -1 if the row is free, else 1.
     sign: Vec<f64>,
-    /// 1/√a, of rows with bounds; and ε a.
+    /// 1/√a, of rows with bounds.
     scale: Vec<f64>,
+    /// ε a.
     least_pivot: Vec<f64>,
+    /// Of rows with bounds: what is left of an implied row's diagonal, at most.
+    implied: Vec<f64>,
     scratch: Vec<f64>,
     gram: Gram,
     /// Place in the order of every row.
@@ -178,9 +181,9 @@ impl Solver for ActiveSet {
 
 impl ActiveSet {
     /// Every buffer with one number per row.
-    fn rows(&mut self) -> [&mut Vec<f64>; 10] {
-        let ActiveSet { least, most, y, q, value, low, high, sign, scale, least_pivot, .. } = self;
-        [least, most, y, q, value, low, high, sign, scale, least_pivot]
+    fn rows(&mut self) -> [&mut Vec<f64>; 11] {
+        let ActiveSet { least, most, y, q, value, low, high, sign, scale, least_pivot, implied, .. } = self;
+        [least, most, y, q, value, low, high, sign, scale, least_pivot, implied]
     }
 
     /// With no row free.
@@ -233,8 +236,10 @@ impl ActiveSet {
         for (least, &i) in self.least_pivot.iter_mut().zip(&self.order) {
             *least = EPSILON * diagonal[i as usize];
         }
-        for (scale, &i) in self.scale.iter_mut().zip(&self.order).skip(self.joints) {
+        let scales = self.scale.iter_mut().zip(&mut self.implied).zip(&self.order);
+        for ((scale, implied), &i) in scales.skip(self.joints) {
             *scale = 1.0 / diagonal[i as usize].sqrt();
+            *implied = IMPLIED * diagonal[i as usize];
         }
         // Among joints nothing is violated.
         if self.joints < n {
@@ -286,13 +291,13 @@ impl ActiveSet {
         self.value.copy_from_slice(&self.q);
         self.y.fill(0.0);
         let sweeps = if n - self.joints <= FEW { 1 } else { SWEEPS };
-        self.tableau.sweep(sweeps, &self.least, &self.most, &mut self.y, &mut self.value);
+        let bounds = (&self.least[..], &self.most[..]);
+        self.tableau.sweep(sweeps, &self.implied, bounds, &mut self.y, &mut self.value);
         for p in self.joints..n {
             if self.y[p] > self.least[p] && self.y[p] < self.most[p] {
                 let pivot = self.tableau.look(p);
                 // A row that the free ones imply may rest where it is.
-                let implied = pivot * self.scale[p] * self.scale[p] < IMPLIED;
-                if !implied {
+                if pivot > self.implied[p] {
                     self.enter(p, pivot);
                 }
             }

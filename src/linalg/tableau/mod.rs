@@ -204,10 +204,11 @@ impl Tableau {
         }
     }
 
-    /// Projected Gauss-Seidel sweeps over the rows that were not eliminated: y between its bounds, w its velocity.
-    pub fn sweep(&mut self, sweeps: usize, least: &[f64], most: &[f64], y: &mut [f64], w: &mut [f64]) {
+    /// Projected Gauss-Seidel sweeps over the rows that were not eliminated: y between its bounds, w its velocity. A row
+    /// of whose diagonal no more is left than given for it stays where it is: its remainder may be round-off.
+    pub fn sweep(&mut self, sweeps: usize, implied: &[f64], bounds: (&[f64], &[f64]), y: &mut [f64], w: &mut [f64]) {
         if self.first < self.n {
-            self.arch.dispatch(Sweep { tableau: self, sweeps, least, most, y, w });
+            self.arch.dispatch(Sweep { tableau: self, sweeps, implied, bounds, y, w });
         }
     }
 }
@@ -378,8 +379,8 @@ impl Backward<'_> {
 struct Sweep<'a> {
     tableau: &'a mut Tableau,
     sweeps: usize,
-    least: &'a [f64],
-    most: &'a [f64],
+    implied: &'a [f64],
+    bounds: (&'a [f64], &'a [f64]),
     y: &'a mut [f64],
     w: &'a mut [f64],
 }
@@ -389,13 +390,14 @@ impl WithSimd for Sweep<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Sweep { tableau, sweeps, least, most, y, w } = self;
+        let Sweep { tableau, sweeps, implied, bounds: (least, most), y, w } = self;
         tableau.complete();
         let Tableau { t, origin, stride, n, first, inverse, velocity, .. } = tableau;
         let (n, width, first, strips) = (*n, *stride / STRIP, *first, n.div_ceil(STRIP));
         let ((t, _), (velocity, _)) = (t[*origin..].as_chunks::<STRIP>(), velocity.as_chunks_mut::<STRIP>());
         for p in first..n {
-            inverse[p] = 1.0 / t[p * width + p / STRIP][p % STRIP];
+            let left = t[p * width + p / STRIP][p % STRIP];
+            inverse[p] = if left > implied[p] { 1.0 / left } else { 0.0 };
         }
         velocity.as_flattened_mut()[..n].copy_from_slice(w);
         let velocity = &mut velocity[..strips];
