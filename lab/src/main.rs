@@ -13,6 +13,7 @@ mod report;
 #[allow(dead_code)]
 mod rigid;
 mod scenes;
+mod soak;
 mod table;
 
 use clap::{Parser, Subcommand};
@@ -32,6 +33,7 @@ enum Command {
     Info(info::Info),
     Record(record::Record),
     Replay(replay::Replay),
+    Soak(soak::Soak),
 }
 
 fn main() -> ExitCode {
@@ -41,12 +43,20 @@ fn main() -> ExitCode {
         Command::Info(info) => info.run(),
         Command::Record(record) => record.run(),
         Command::Replay(replay) => replay.run(),
+        Command::Soak(soak) => {
+            return match soak.run() {
+                Ok(clean) => ExitCode::from(u8::from(!clean)),
+                Err(sentence) => complain(&sentence),
+            }
+        }
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        Err(sentence) => {
-            eprintln!("mlcp-lab: {sentence}");
-            ExitCode::from(2)
-        }
+        Err(sentence) => complain(&sentence),
     }
+}
+
+fn complain(sentence: &str) -> ExitCode {
+    eprintln!("mlcp-lab: {sentence}");
+    ExitCode::from(2)
 }

@@ -1,0 +1,21 @@
+//! Contact problems whose solutions are known because they were chosen first, and an exact measure of what a solver made of
+//! them. Plain data: nothing here knows the library.
+//!
+//! - [`families`]: generators, one file each; a seed gives the same problem everywhere.
+//! - [`planted`]: how a solution is drawn and b chosen to suit it.
+//! - [`mechanism`]: bodies, joints and contacts as two-body rows.
+//! - [`oracle`]: energy errors from a w without round-off, and the bound on what round-off may do.
+//! - [`trial`]: one solver on one problem, judged.
+
+pub mod families;
+pub mod mechanism;
+pub mod oracle;
+pub mod planted;
+mod random;
+mod rows;
+pub mod trial;
+
+pub use families::Family;
+pub use planted::{Draft, Friction, Habits, Planted, Solution};
+pub use random::Random;
+pub use rows::{symmetrize, Matrix, Rows};
