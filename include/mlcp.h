@@ -249,6 +249,9 @@ typedef enum {
     MLCP_RECORDED_X_SOLUTION = 2,
 } mlcp_recorded_x;
 
+// An error with its uncertainty.
+typedef struct Judged Judged;
+
 // A mechanism on its way through time. It serves one thread at a time. Steps allocate nothing after the first few.
 typedef struct mlcp_ali3p mlcp_ali3p;
 
@@ -695,7 +698,7 @@ typedef struct {
     double relative_energy_error;
     // Energy error at x = clamp(0), the problem's own scale, in joules.
     double energy_scale;
-    // Energy error at the starting point, in joules.
+    // Energy error at the starting point, moved into its bounds, in joules. A start worse than x = clamp(0) is not used.
     double initial_energy_error;
     // Fischer-Burmeister residual; mixes N s and m/s.
     double fischer_burmeister;
@@ -710,6 +713,9 @@ typedef struct {
     // Islands, solved apart from each other. 0: not looked for, as with few rows, a good start, hardly any time or another
     // solver than auto.
     int32_t islands;
+    // What round-off in the computed w = A x + b may add to the error that decided: the true energy error of x is at most
+    // energy_error + round_off, in joules. Where judge is MLCP_MEASURE_NATURAL the same holds for natural, in its units.
+    double round_off;
 } mlcp_report;
 
 // How far a recording is.
@@ -1405,6 +1411,17 @@ mlcp_status mlcp_problem_measure(const mlcp_problem *problem,
                                  double *out_row_errors,
                                  size_t out_row_errors_len,
                                  double *out_total);
+
+// Does x obey the problem: is every impulse within its bounds, bit for bit?
+//
+// Friction rows must be within the bounds at that very x, or the frozen ones; a cone's tangents within its disc,
+// t1*t1 + t2*t2 <= (mu*n)*(mu*n) in doubles, squares rounded one by one. What mlcp_solver_solve returns always is. NaN is
+// not; x need not be finite. out_contains: receives 1 or 0. Returns NULL_ARGUMENT, INVALID_SIZE, INVALID_STATE (frozen
+// friction without normals). Any thread; allocates nothing. Since 0.1.
+mlcp_status mlcp_problem_contains(const mlcp_problem *problem,
+                                  const double *x,
+                                  size_t x_len,
+                                  int32_t *out_contains);
 
 // Create a projection.
 //

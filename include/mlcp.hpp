@@ -218,6 +218,13 @@ public:
     {
         return detail::check(mlcp_problem_get_velocity_change(get(), x.data(), x.size(), out.data(), out.size()));
     }
+    Result contains(In x, bool &out_contains) const
+    {
+        int32_t contains = 0;
+        const mlcp_status status = mlcp_problem_contains(get(), x.data(), x.size(), &contains);
+        out_contains = contains != 0;
+        return detail::check(status);
+    }
     Result measure(mlcp_measure measure, In x, double &out_total, Out out_row_errors = {}) const
     {
         return detail::check(mlcp_problem_measure(get(), measure, x.data(), x.size(), out_row_errors.data(),

@@ -12,6 +12,7 @@
  *
  *     double joules = mlcp_error_energy(n, diagonal, x, w, lo, hi, NULL);
  *     if (joules < 0.0) row = mlcp_error_check(n, diagonal, x, w, lo, hi);    // the first row that makes no sense
+ *     double more = mlcp_error_energy_round_off(n, diagonal, w, abs_sum, n + 1, joules);  // what round-off may hide
  *
  * Every function on arrays
  *   - reads n values per array and returns the sum over rows, added in row order;
@@ -299,6 +300,25 @@ static inline double mlcp_error_natural_disc(const double x[2], const double w[2
                                                           != MLCP_ERROR_NO_ROW),                                         \
                        mlcp_error_energy_row(diagonal[i], x[i], w[i], lo[i], hi[i]));                                    \
     }                                                                                                                    \
+    static inline double mlcp_error_energy_round_off##suffix(size_t n, const real *diagonal, const real *w,              \
+                                                             const real *abs_sum, size_t roundings, double energy)       \
+    {                                                                                                                    \
+        const double u = 0.5 * (sizeof(real) == sizeof(float) ? (double)FLT_EPSILON : DBL_EPSILON);                      \
+        const double mu = (double)roundings * u;                                                                         \
+        double sum = 0.0;                                                                                                \
+        size_t i;                                                                                                        \
+        if (!(energy >= 0.0) || !(mu < 0.5)) {                                                                           \
+            return MLCP_ERROR_INVALID;                                                                                   \
+        }                                                                                                                \
+        for (i = 0; i < n; i++) {                                                                                        \
+            const double delta = mu / (1.0 - mu) * (double)abs_sum[i] + u * fabs((double)w[i]);                          \
+            if (!(diagonal[i] > 0) || !(abs_sum[i] >= 0) || !(delta <= DBL_MAX)) {                                       \
+                return MLCP_ERROR_INVALID;                                                                               \
+            }                                                                                                            \
+            sum += delta * (delta / (2.0 * (double)diagonal[i]));                                                        \
+        }                                                                                                                \
+        return 2.0 * sqrt(energy) * sqrt(sum) + sum;                                                                     \
+    }                                                                                                                    \
     MLCP_ERROR_DEFINE_MEASURE(real, suffix, fischer_burmeister)                                                          \
     MLCP_ERROR_DEFINE_MEASURE(real, suffix, natural)                                                                     \
     MLCP_ERROR_DEFINE_MEASURE(real, suffix, merit)                                                                       \
@@ -320,6 +340,12 @@ static inline double mlcp_error_natural_disc(const double x[2], const double w[2
  * Energy error in joules.
  *     double mlcp_error_energy(size_t n, const double *diagonal, const double *x, const double *w,
  *                              const double *lo, const double *hi, double *out_row_errors);
+ * What round-off in w = A x + b may add to that energy error, in joules: the true error is at most the sum of both.
+ * abs_sum[i] is |a_i1| |x_1| + ... + |a_in| |x_n|, roundings the terms of the longest row and one more. Where w comes
+ * from two-body rows abs_sum is |J| M^-1 |J|^T |x| (+ compliance), roundings the rows on one body and 30 more. Needs
+ * valid arguments of mlcp_error_energy; MLCP_ERROR_INVALID for a negative sum, a diagonal <= 0 or 2^52 roundings.
+ *     double mlcp_error_energy_round_off(size_t n, const double *diagonal, const double *w, const double *abs_sum,
+ *                                        size_t roundings, double energy);
  * Fischer-Burmeister, natural, merit: mixed units. Duality gap: joules.
  *     double mlcp_error_fischer_burmeister(size_t n, const double *x, const double *w,
  *                                          const double *lo, const double *hi, double *out_row_errors);

@@ -420,6 +420,31 @@ pub unsafe extern "C" fn mlcp_problem_measure(
     })
 }
 
+/// Does x obey the problem: is every impulse within its bounds, bit for bit?
+///
+/// Friction rows must be within the bounds at that very x, or the frozen ones; a cone's tangents within its disc,
+/// t1*t1 + t2*t2 <= (mu*n)*(mu*n) in doubles, squares rounded one by one. What mlcp_solver_solve returns always is. NaN is
+/// not; x need not be finite. out_contains: receives 1 or 0. Returns NULL_ARGUMENT, INVALID_SIZE, INVALID_STATE (frozen
+/// friction without normals). Any thread; allocates nothing. Since 0.1.
+#[no_mangle]
+pub unsafe extern "C" fn mlcp_problem_contains(
+    problem: *const mlcp_problem,
+    x: *const f64,
+    x_len: usize,
+    out_contains: *mut i32,
+) -> Status {
+    guard(|| {
+        let inner = unsafe { read(problem) }?;
+        expect_len("x", x_len, inner.problem.len())?;
+        let x = unsafe { slice(x, x_len, "x") }?;
+        disjoint((x, "x"), (out_contains.cast(), 1, "out_contains"))?;
+        let out_contains = unsafe { out(out_contains, "out_contains") }?;
+        inner.problem.check_ready()?;
+        *out_contains = i32::from(inner.problem.contains(x));
+        Ok(())
+    })
+}
+
 /// One finite impulse per row.
 pub(super) unsafe fn impulses<'a>(x: *const f64, x_len: usize, n: usize) -> Result<&'a [f64]> {
     expect_len("x", x_len, n)?;

@@ -83,7 +83,7 @@ pub struct mlcp_report {
     pub relative_energy_error: f64,
     /// Energy error at x = clamp(0), the problem's own scale, in joules.
     pub energy_scale: f64,
-    /// Energy error at the starting point, in joules.
+    /// Energy error at the starting point, moved into its bounds, in joules. A start worse than x = clamp(0) is not used.
     pub initial_energy_error: f64,
     /// Fischer-Burmeister residual; mixes N s and m/s.
     pub fischer_burmeister: f64,
@@ -98,6 +98,9 @@ pub struct mlcp_report {
     /// Islands, solved apart from each other. 0: not looked for, as with few rows, a good start, hardly any time or another
     /// solver than auto.
     pub islands: i32,
+    /// What round-off in the computed w = A x + b may add to the error that decided: the true energy error of x is at most
+    /// energy_error + round_off, in joules. Where judge is MLCP_MEASURE_NATURAL the same holds for natural, in its units.
+    pub round_off: f64,
 }
 
 /// One iteration, as a callback and mlcp_solver_get_history see it.
@@ -326,6 +329,7 @@ impl From<&Report> for mlcp_report {
             penalized: r.penalized,
             duality_gap: r.duality_gap,
             islands: count(r.islands),
+            round_off: r.round_off,
         }
     }
 }
