@@ -1638,7 +1638,8 @@ mlcp_status mlcp_settings_init(mlcp_settings *settings, size_t struct_size);
 
 // Prepare a report to be filled by mlcp_solver_solve or mlcp_solver_get_report.
 //
-// struct_size: pass sizeof(mlcp_report). Returns INVALID_SIZE for a size this library does not know. Any thread;
+// struct_size: pass sizeof(mlcp_report); a program built with an older header keeps its smaller struct and gets what
+// that has. Returns INVALID_SIZE for a size this library does not know. Any thread;
 // allocates nothing. Since 0.1.
 mlcp_status mlcp_report_init(mlcp_report *report, size_t struct_size);
 

@@ -195,8 +195,10 @@ pub unsafe extern "C" fn mlcp_recorder_get_counts(
 
 /// What a recording keeps of a report.
 unsafe fn report_from(report: *const mlcp_report) -> Result<Option<Report>> {
-    let Some(r) = unsafe { optional_ref(report, "report") }? else { return Ok(None) };
-    check_struct_size::<mlcp_report>("report.struct_size", r.struct_size)?;
+    if report.is_null() {
+        return Ok(None);
+    }
+    let r = unsafe { mlcp_report::read(report, "report") }?;
     let invalid = |name: &str, value: i32| {
         Error::new(Status::InvalidValue, format_args!("report.{name} is {value}, which names none"))
     };

@@ -271,8 +271,8 @@ unsafe fn solve_into(
     expect_len("out_x", out_x.1, n)?;
     // Looked at now, so that nothing can fail after the solve; written only then, because x0 may be the same buffer.
     unsafe { slice(out_x.0 as *const f64, out_x.1, "out_x") }?;
-    if let Some(report) = unsafe { optional_ref(out_report, "out_report") }? {
-        check_struct_size::<mlcp_report>("out_report.struct_size", report.struct_size)?;
+    if !out_report.is_null() {
+        unsafe { mlcp_report::check_out(out_report, "out_report") }?;
     }
     let Inner { engine, callback, user_data } = &mut *inner;
     match *callback {
@@ -287,8 +287,8 @@ unsafe fn solve_into(
         }
     };
     unsafe { slice_mut(out_x.0, out_x.1, "out_x") }?.copy_from_slice(engine.x());
-    if let Some(report) = unsafe { out_report.as_mut() } {
-        *report = mlcp_report::from(engine.report());
+    if !out_report.is_null() {
+        unsafe { mlcp_report::write(out_report, "out_report", engine.report()) }?;
     }
     Ok(())
 }
@@ -300,10 +300,7 @@ unsafe fn solve_into(
 pub unsafe extern "C" fn mlcp_solver_get_report(solver: *const mlcp_solver, out_report: *mut mlcp_report) -> Status {
     guard(|| {
         let inner = unsafe { take(solver) }?;
-        let out_report = unsafe { out(out_report, "out_report") }?;
-        check_struct_size::<mlcp_report>("out_report.struct_size", out_report.struct_size)?;
-        *out_report = mlcp_report::from(inner.engine.report());
-        Ok(())
+        unsafe { mlcp_report::write(out_report, "out_report", inner.engine.report()) }
     })
 }
 

@@ -1,6 +1,6 @@
 //! Structs that cross the boundary. `struct_size` first, append-only.
 
-use super::guard::out;
+use super::guard::{out, slice};
 use crate::error::{Error, Result, Status};
 use crate::metrics::Measure;
 use crate::monitor::{Iteration, Report, StageReport};
@@ -186,15 +186,16 @@ pub unsafe extern "C" fn mlcp_settings_init(settings: *mut mlcp_settings, struct
 
 /// Prepare a report to be filled by mlcp_solver_solve or mlcp_solver_get_report.
 ///
-/// struct_size: pass sizeof(mlcp_report). Returns INVALID_SIZE for a size this library does not know. Any thread;
+/// struct_size: pass sizeof(mlcp_report); a program built with an older header keeps its smaller struct and gets what
+/// that has. Returns INVALID_SIZE for a size this library does not know. Any thread;
 /// allocates nothing. Since 0.1.
 #[no_mangle]
 pub unsafe extern "C" fn mlcp_report_init(report: *mut mlcp_report, struct_size: usize) -> Status {
     super::guard(|| {
-        let report = unsafe { out(report, "report") }?;
-        check_struct_size::<mlcp_report>("struct_size", struct_size)?;
-        *report = mlcp_report::from(&Report::empty(Settings::default().solver));
-        Ok(())
+        let size = unsafe { out(report.cast::<usize>(), "report") }?;
+        check_grown_size::<mlcp_report>("struct_size", struct_size, mlcp_report::FIRST_SIZE)?;
+        *size = struct_size;
+        unsafe { mlcp_report::write(report, "report", &Report::empty(Settings::default().solver)) }
     })
 }
 
@@ -228,8 +229,14 @@ pub unsafe extern "C" fn mlcp_stage_init(stage: *mut mlcp_stage, struct_size: us
 
 /// Refuse a struct that was not initialised, or by a header this library does not match.
 pub(super) fn check_struct_size<T>(name: &str, found: usize) -> Result<()> {
+    check_grown_size::<T>(name, found, size_of::<T>())
+}
+
+/// Refuse the size of a struct that has grown since its first release, where it had `first` bytes, unless it is that of
+/// some release. Structs grow by whole fields of eight bytes.
+fn check_grown_size<T>(name: impl std::fmt::Display, found: usize, first: usize) -> Result<()> {
     let known = size_of::<T>();
-    if found == known {
+    if (first..=known).contains(&found) && (found - first).is_multiple_of(size_of::<f64>()) {
         return Ok(());
     }
     let why = if found == 0 {
@@ -240,6 +247,42 @@ pub(super) fn check_struct_size<T>(name: &str, found: usize) -> Result<()> {
         "the struct was not initialised"
     };
     Err(Error::new(Status::InvalidSize, format_args!("{name} is {found}, expected {known}: {why}")))
+}
+
+impl mlcp_report {
+    /// Bytes of the struct in the first header.
+    const FIRST_SIZE: usize = std::mem::offset_of!(mlcp_report, round_off);
+
+    /// Check a report that a caller hands in; its header may be older than this library. NULL is refused by name.
+    unsafe fn check_size(report: *const mlcp_report, name: &str) -> Result<usize> {
+        // The first field; no more of it need be there.
+        let size = unsafe { slice(report.cast::<usize>(), 1, name) }?[0];
+        check_grown_size::<mlcp_report>(format_args!("{name}.struct_size"), size, Self::FIRST_SIZE)?;
+        Ok(size)
+    }
+
+    /// Check a report that is to be written, before anything is done.
+    pub(super) unsafe fn check_out(report: *mut mlcp_report, name: &str) -> Result<()> {
+        unsafe { Self::check_size(report, name) }.map(|_| ())
+    }
+
+    /// Write what the caller's header knows of a report.
+    pub(super) unsafe fn write(to: *mut mlcp_report, name: &str, report: &Report) -> Result<()> {
+        let size = unsafe { Self::check_size(to, name) }?;
+        let value = mlcp_report { struct_size: size, ..mlcp_report::from(report) };
+        // SAFETY: the caller's struct has `size` bytes, this one at least as many.
+        unsafe { std::ptr::copy_nonoverlapping((&raw const value).cast::<u8>(), to.cast::<u8>(), size) };
+        Ok(())
+    }
+
+    /// Read what the caller's header knows of a report; the rest is as in an empty one.
+    pub(super) unsafe fn read(from: *const mlcp_report, name: &str) -> Result<mlcp_report> {
+        let size = unsafe { Self::check_size(from, name) }?;
+        let mut value = mlcp_report::from(&Report::empty(SolverKind::Auto));
+        // SAFETY: the caller's struct has `size` bytes, this one at least as many.
+        unsafe { std::ptr::copy_nonoverlapping(from.cast::<u8>(), (&raw mut value).cast::<u8>(), size) };
+        Ok(value)
+    }
 }
 
 impl From<&Settings> for mlcp_settings {
