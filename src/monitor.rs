@@ -212,6 +212,9 @@ pub fn sane(error: f64) -> f64 {
 /// Keeps the best iterate and knows when to stop. What it calls energy is the error under the report's judge.
 pub struct Monitor {
     best_x: Vec<f64>,
+    /// The least error since the solve began, or began again cold, and where: there the next solver goes on.
+    way: Judged,
+    way_x: Vec<f64>,
     /// Error under the measure that chooses, with round-off where that may decide.
     best_error: f64,
     best: Judged,
@@ -230,6 +233,8 @@ impl Default for Monitor {
     fn default() -> Self {
         Monitor {
             best_x: Vec::new(),
+            way: Judged::LOST,
+            way_x: Vec::new(),
             best_error: 0.0,
             best: Judged::default(),
             best_iteration: 0,
@@ -247,13 +252,16 @@ impl Default for Monitor {
 impl Monitor {
     /// Take memory for `n` rows.
     pub fn reserve(&mut self, n: usize) -> Result<()> {
-        reserve(&mut self.best_x, n)
+        reserve(&mut self.best_x, n)?;
+        reserve(&mut self.way_x, n)
     }
 
     /// A new solve of `n` rows.
     pub fn start(&mut self, n: usize, settings: &Settings) -> Result<()> {
         // The first measurement fills it.
         resize(&mut self.best_x, n, 0.0)?;
+        resize(&mut self.way_x, n, 0.0)?;
+        self.way = Judged::LOST;
         self.best_error = f64::INFINITY;
         self.best = Judged::LOST;
         self.best_iteration = 0;
@@ -288,6 +296,7 @@ impl Monitor {
             self.best = judged;
             self.best_iteration = iteration;
         }
+        self.go_on_from(at.x, judged);
         self.least_energy = self.least_energy.min(sure);
         let aim = (1.0 - settings.stall_decrease) * self.window_energy;
         if self.least_energy <= aim && self.least_energy < self.window_energy {
@@ -297,6 +306,27 @@ impl Monitor {
             self.window += 1;
         }
         (self.last.energy_error, self.last.error) = (energy, error);
+    }
+
+    /// Let the next solver begin here, unless there is a better point.
+    fn go_on_from(&mut self, x: &[f64], judged: Judged) {
+        if judged.sure < self.way.sure {
+            self.way = judged;
+            self.way_x.copy_from_slice(x);
+        }
+    }
+
+    /// The solve begins again at this point: what was found before is returned if it stays the best, and no solver goes on
+    /// from it.
+    pub fn begin_again(&mut self, x: &[f64], judged: Judged) {
+        self.begin_stage();
+        self.way = Judged::LOST;
+        self.go_on_from(x, judged);
+    }
+
+    /// Where the next solver begins, and the error there.
+    pub fn way(&self) -> (&[f64], Judged) {
+        (&self.way_x, self.way)
     }
 
     /// Close an iteration: complete its record, for observers and the history, with the errors last measured.

@@ -338,7 +338,7 @@ impl Engine {
                 run.begin = now;
                 self.work.return_to_best(problem)?;
             }
-            let before = self.work.monitor.energy();
+            let before = self.work.monitor.way().1.sure;
             run.solver = stage.solver;
             let outcome = match stage.reason {
                 Reason::WorstIslands => self.work.run(&mut self.split.sweeps(), stage, problem, run, &self.settings)?,

@@ -37,6 +37,12 @@ const LONG_WINDOW: usize = 1000;
 const NEAR: f64 = 1e6;
 const FIRST_FEW: usize = 3;
 
+/// A warm method should leave at most this share of the error, again and again.
+const GAIN: f64 = 0.25;
+/// Steps that a warm method has for it, and one whose step is as dear as all of a cold solve.
+const WARM_STEPS: usize = 10;
+const WARM_STEPS_OF_FEW: usize = 1;
+
 /// A start is nearly good enough when its error is at most so many times what it should be.
 const WITHIN_REACH: f64 = 30.0;
 
@@ -47,6 +53,30 @@ struct Pivots {
     /// The least error when it was last halved, and steps since.
     error: f64,
     steps: usize,
+}
+
+/// How a method gets on from a start that is not its own.
+struct Warm {
+    /// The least error when it last fell to [`GAIN`], and steps since.
+    error: f64,
+    steps: usize,
+    patience: usize,
+}
+
+impl Warm {
+    fn new(solver: SolverKind, error: f64) -> Self {
+        let few = matches!(solver, SolverKind::ActiveSet | SolverKind::AlartCurnier);
+        Warm { error, steps: 0, patience: if few { WARM_STEPS_OF_FEW } else { WARM_STEPS } }
+    }
+
+    /// Count a step; has the start led nowhere?
+    fn leads_nowhere(&mut self, least: f64) -> bool {
+        self.steps += 1;
+        if least <= GAIN * self.error {
+            (self.error, self.steps) = (least, 0);
+        }
+        self.steps >= self.patience
+    }
 }
 
 /// What the stages of one solve share.
@@ -92,6 +122,8 @@ pub(super) struct Work {
     /// Bounds of the round-off in w, where they are asked for.
     delta: Vec<f64>,
     judge: Measure,
+    /// Does the iterate come from the caller's start, with nothing gained yet?
+    is_warm: bool,
     /// The error that counts as solved.
     pub tolerance: f64,
     pub monitor: Monitor,
@@ -109,6 +141,7 @@ impl Default for Work {
             is_outside: false,
             delta: Vec::new(),
             judge: Measure::Energy,
+            is_warm: false,
             tolerance: 0.0,
             monitor: Monitor::default(),
             scratch: Vec::new(),
@@ -154,6 +187,7 @@ impl Work {
     /// Begin at the start, or at x = clamp(0) where that is better and the start not good enough. Returns the start's error.
     pub fn place(&mut self, problem: &Problem, start: Option<&[f64]>, settings: &Settings) -> Result<f64> {
         let zero = self.judged(problem)?;
+        self.is_warm = false;
         let Some(start) = start else {
             self.note(problem, 0, zero, settings);
             return Ok(zero.error);
@@ -166,27 +200,43 @@ impl Work {
             self.settle(problem)?;
             self.note(problem, 0, zero, settings);
         } else {
+            self.is_warm = true;
             self.note(problem, 0, judged, settings);
         }
         Ok(judged.error)
     }
 
-    /// Go back to the best iterate, for another solver to go on from there.
+    /// Go to x = clamp(0), for a method to begin again.
+    fn begin_cold(&mut self, problem: &Problem) -> Result<()> {
+        self.state.is_near = false;
+        self.state.x.fill(0.0);
+        self.settle(problem)?;
+        let judged = self.judged(problem)?;
+        self.state.energy = judged.error;
+        self.monitor.begin_again(&self.state.x, judged);
+        if problem.has_live_bounds() {
+            problem.bounds_at(&self.state.x, &mut self.state.lo, &mut self.state.hi);
+        }
+        Ok(())
+    }
+
+    /// Go back to the best iterate on the way, for another solver to go on from there.
     pub fn return_to_best(&mut self, problem: &Problem) -> Result<()> {
         self.monitor.begin_stage();
         self.go_to_best(problem)
     }
 
     fn go_to_best(&mut self, problem: &Problem) -> Result<()> {
-        self.state.x.copy_from_slice(self.monitor.best_x());
-        self.state.energy = self.monitor.energy();
+        let (x, judged) = self.monitor.way();
+        self.state.x.copy_from_slice(x);
+        self.state.energy = judged.error;
         self.settle(problem)
     }
 
     /// Is the start nearly good enough, and would pivots hesitate? They do where friction bounds move, and where a row is so
     /// near to a bound, or at one with so little velocity, that the error at hand may decide on its place.
     pub fn asks_for_sweeps(&self, problem: &Problem, tolerance: f64) -> bool {
-        let error = self.monitor.energy();
+        let error = self.monitor.way().1.sure;
         let Point { diagonal, x, w, lo, hi, .. } = self.point(problem);
         let on_the_fence = |i: usize| {
             let (x, w, a, lo, hi) = (x[i], w[i], diagonal[i], lo[i], hi[i]);
@@ -234,7 +284,7 @@ impl Work {
         let soon_patient = stage.reason == Reason::Pivots
             && problem.has_live_bounds()
             && problem.bodies() > 0
-            && self.monitor.energy() <= NEAR * run.tolerance;
+            && self.monitor.way().1.sure <= NEAR * run.tolerance;
         self.state.patient = stage.reason == Reason::Polish;
         if self.state.patient
             && stage.solver == SolverKind::Bpp
@@ -251,12 +301,17 @@ impl Work {
             problem.bounds_at(&self.state.x, &mut self.state.lo, &mut self.state.hi);
         }
         let before = run.iteration;
-        let mut error = self.monitor.energy();
+        let mut error = self.monitor.way().1.sure;
         let together = solver.together(problem);
         let in_haste = stage.reason == Reason::TimeLimit && !problem.has_cones();
         let mut begin = 0.0;
         let mut begun = false;
         let mut pivots = Pivots { changes: usize::MAX, error, steps: 0 };
+        // Sweeps gain little by little from anywhere; methods that are measured at every step either arrive or are lost.
+        let is_trial = self.is_warm && settings.interval(stage.solver) == 1;
+        let mut warm = is_trial.then(|| Warm::new(stage.solver, error));
+        self.state.is_near = is_trial;
+        self.is_warm &= stage.reason == Reason::GoodStart;
         loop {
             if run.budget.spent() {
                 return Ok(Outcome::TimeLimit);
@@ -310,6 +365,15 @@ impl Work {
             if let Some(outcome) = self.close(problem, run, measured, settings)? {
                 return Ok(outcome);
             }
+            if progress != Progress::OutOfTime
+                && warm.as_mut().is_some_and(|warm| warm.leads_nowhere(self.monitor.least_energy()))
+            {
+                warm = None;
+                self.begin_cold(problem)?;
+                pivots = Pivots { changes: usize::MAX, error: self.monitor.way().1.sure, steps: 0 };
+                begun = false;
+                continue;
+            }
             // While the driver moves bounds, the error under the moving ones says nothing about the solver's progress.
             let stalled = measured && !moves_bounds && self.monitor.is_stalled(window);
             match progress {
@@ -331,8 +395,9 @@ impl Work {
                 }
                 Progress::Continue if stage.reason == Reason::GoodStart => {
                     // At the pace of the last sweep, will those that are left do?
-                    let pace = self.monitor.energy() / error;
-                    error = self.monitor.energy();
+                    let now = self.monitor.way().1.sure;
+                    let pace = now / error;
+                    error = now;
                     if error * pace.powi((most - run.iteration) as i32) > run.tolerance {
                         return Ok(Outcome::IterationLimit);
                     }

@@ -74,6 +74,8 @@ pub struct State {
     pub set_changes: usize,
     /// Should a solver take steps that are dear and lead further: because others have failed, or because it is near already?
     pub patient: bool,
+    /// Is the iterate a start that may be near a solution? Then what only prepares a cold start may be left out.
+    pub is_near: bool,
     /// How many steps the next one may be at once, because nobody looks in between: [`Solver::together`] at most.
     pub at_once: usize,
     /// Energy and set changes of those steps, but for the last one. The driver has taken memory for [`TOGETHER`].
