@@ -116,8 +116,10 @@ impl Verdict {
 pub fn cases(planted: &Planted, wanted: &[Form]) -> Vec<(Form, Planted)> {
     let by_rows = matches!(planted.matrix, Matrix::Rows(_));
     let as_matrix = wanted.iter().any(|&f| f != Form::Jacobian).then(|| planted.as_dense());
+    let symmetric = as_matrix.as_ref().is_some_and(|p| p.matrix.is_symmetric());
     let case = |&form: &Form| match form {
         Form::Jacobian => by_rows.then(|| (form, planted.clone())),
+        Form::Lower if !symmetric => None,
         _ => as_matrix.clone().map(|matrix| (form, matrix)),
     };
     wanted.iter().filter_map(case).collect()
