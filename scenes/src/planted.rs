@@ -30,8 +30,10 @@ pub struct Planted {
     pub mu: Vec<f64>,
     /// How friction rows are read.
     pub friction: Friction,
-    /// The planted impulses and velocities; none where there is no solution.
+    /// The planted impulses and velocities; none where no solution is known.
     pub solution: Option<Solution>,
+    /// Is it known that there is a solution?
+    pub is_solvable: bool,
 }
 
 /// Impulses, and velocities that go with them.
@@ -125,13 +127,13 @@ impl Planted {
     /// The problem in other units: row i and its w times `s_i`, its impulse and bounds over it, and all velocities and
     /// impulses times `factor`. The solution stays one.
     pub fn in_units(self, s: &[f64], factor: f64) -> Planted {
-        let Planted { matrix, lo, hi, findex, mu, friction, solution, b } = self;
+        let Planted { matrix, lo, hi, findex, mu, friction, solution, b, is_solvable } = self;
         let scale = |v: &[f64]| v.iter().zip(s).map(|(v, s)| factor * (v / s)).collect::<Vec<f64>>();
         let times = |v: &[f64]| v.iter().zip(s).map(|(v, s)| factor * (v * s)).collect::<Vec<f64>>();
         let (lo, hi, b) = (scale(&lo), scale(&hi), times(&b));
         let draft = Draft { matrix, lo, hi, findex, mu }.rows_scaled(s);
         let Draft { matrix, lo, hi, findex, mu } = draft;
-        let mut planted = Planted { matrix, lo, hi, findex, mu, friction, b, solution: None };
+        let mut planted = Planted { matrix, lo, hi, findex, mu, friction, b, solution: None, is_solvable };
         planted.solution = solution.map(|old| Solution { x: planted.clamped(&scale(&old.x)), w: times(&old.w) });
         planted.plant_again();
         planted
@@ -179,6 +181,7 @@ impl Planted {
             mu: Vec::new(),
             friction: Friction::Coupled,
             solution: None,
+            is_solvable: true,
         }
     }
 }
@@ -265,6 +268,12 @@ impl Draft {
         planted.solution = Some(solution);
         planted.plant_again();
         planted
+    }
+
+    /// The problem with a given b, of which no solution is known.
+    pub fn with_b(self, b: Vec<f64>) -> Planted {
+        let Draft { matrix, lo, hi, findex, mu } = self;
+        Planted { matrix, b, lo, hi, findex, mu, ..Planted::empty() }
     }
 
     /// Put rows into random order.

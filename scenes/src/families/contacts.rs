@@ -14,6 +14,8 @@ pub enum Rubbing {
     Frozen,
     /// Friction follows the impulses.
     Coupled,
+    /// As coupled friction, under gravity and without a planted solution.
+    Falling,
 }
 
 /// Draws the masses of a scene.
@@ -52,6 +54,9 @@ pub fn roughness(rubbing: Rubbing, random: &mut Random) -> Option<f64> {
 
 /// Plant impulses in a scene of contacts.
 pub fn plant(scene: Mechanism, rubbing: Rubbing, random: &mut Random) -> Planted {
+    if rubbing == Rubbing::Falling {
+        return fall(scene, random);
+    }
     let mut draft = scene.draft();
     if random.chance(0.2) {
         draft = draft.shuffled(random);
@@ -63,6 +68,19 @@ pub fn plant(scene: Mechanism, rubbing: Rubbing, random: &mut Random) -> Planted
     } else {
         planted
     }
+}
+
+/// Let a scene fall for a step of 1/60 s: b is what gravity and the bodies' velocities make of it.
+fn fall(scene: Mechanism, random: &mut Random) -> Planted {
+    let draft = scene.draft();
+    let Matrix::Rows(rows) = &draft.matrix else { unreachable!("two-body rows") };
+    let speed = random.pick(&[0.0, 0.2, 1.0]);
+    let mut velocity: Vec<f64> = (0..6 * rows.body_count()).map(|_| speed * random.signed()).collect();
+    velocity.iter_mut().skip(1).step_by(6).for_each(|v| *v -= 9.81 / 60.0);
+    let b = (0..rows.len()).map(|i| rows.row_velocity(i, &velocity)).collect();
+    let mut planted = draft.with_b(b);
+    planted.is_solvable = false;
+    planted
 }
 
 /// Velocities row by row, or those of bodies that rest, slide over each other, or move in any way.

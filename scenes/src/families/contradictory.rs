@@ -37,5 +37,6 @@ fn contradict(mut planted: Planted, share: f64, random: &mut Random) -> Planted 
         }
     }
     planted.solution = None;
+    planted.is_solvable = false;
     planted
 }

@@ -25,6 +25,8 @@ mod units;
 mod wall;
 mod zero_rows;
 
+pub use door::add_door;
+
 use crate::planted::{Draft, Planted};
 use crate::random::Random;
 
@@ -90,6 +92,8 @@ pub const FAMILIES: &[Family] = &[
     coupled("stack", "boxes on each other, coupled friction", stack::coupled),
     coupled("wall", "brick walls, coupled friction", wall::coupled),
     coupled("pile", "bodies with three contacts each, random normals, coupled friction", pile::coupled),
+    coupled("pile-gravity", "piles that fall: coupled friction, a solution not always known", pile::falling),
+    coupled("wall-gravity", "walls that fall: coupled friction, a solution not always known", wall::falling),
     small("contradictory-joints", "joints that contradict each other: no solution", contradictory::joints),
     small("contradictory", "doors, chains and dense rows that contradict each other: mostly no solution", contradictory::bounded),
 ];

@@ -15,6 +15,11 @@ pub fn frozen(seed: u64) -> Planted {
     make(seed, Rubbing::Frozen)
 }
 
+/// Friction follows the impulses; bodies fall, and what stops them is not known.
+pub fn falling(seed: u64) -> Planted {
+    make(seed, Rubbing::Falling)
+}
+
 /// No friction.
 pub fn smooth(seed: u64) -> Planted {
     make(seed, Rubbing::Smooth)
