@@ -5,6 +5,7 @@
 //! - [`planted`]: how a solution is drawn and b chosen to suit it.
 //! - [`mechanism`]: bodies, joints and contacts as two-body rows.
 //! - [`oracle`]: energy errors from a w without round-off, and the bound on what round-off may do.
+//! - [`sequence`]: scenes stepped in time, each step a problem.
 //! - [`trial`]: one solver on one problem, judged.
 
 pub mod families;
@@ -13,9 +14,13 @@ pub mod oracle;
 pub mod planted;
 mod random;
 mod rows;
+pub mod sequence;
+mod start;
 pub mod trial;
 
 pub use families::Family;
 pub use planted::{Draft, Friction, Habits, Planted, Solution};
 pub use random::Random;
 pub use rows::{symmetrize, Matrix, Rows};
+pub use sequence::Sequence;
+pub use start::Start;

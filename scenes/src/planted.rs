@@ -30,8 +30,10 @@ pub struct Planted {
     pub mu: Vec<f64>,
     /// How friction rows are read.
     pub friction: Friction,
-    /// The planted impulses and velocities; none where there is no solution.
+    /// The planted impulses and velocities; none where no solution is known.
     pub solution: Option<Solution>,
+    /// Is it known that there is a solution?
+    pub is_solvable: bool,
 }
 
 /// Impulses, and velocities that go with them.
@@ -122,6 +124,21 @@ impl Planted {
         }
     }
 
+    /// The problem in other units: row i and its w times `s_i`, its impulse and bounds over it, and all velocities and
+    /// impulses times `factor`. The solution stays one.
+    pub fn in_units(self, s: &[f64], factor: f64) -> Planted {
+        let Planted { matrix, lo, hi, findex, mu, friction, solution, b, is_solvable } = self;
+        let scale = |v: &[f64]| v.iter().zip(s).map(|(v, s)| factor * (v / s)).collect::<Vec<f64>>();
+        let times = |v: &[f64]| v.iter().zip(s).map(|(v, s)| factor * (v * s)).collect::<Vec<f64>>();
+        let (lo, hi, b) = (scale(&lo), scale(&hi), times(&b));
+        let draft = Draft { matrix, lo, hi, findex, mu }.rows_scaled(s);
+        let Draft { matrix, lo, hi, findex, mu } = draft;
+        let mut planted = Planted { matrix, lo, hi, findex, mu, friction, b, solution: None, is_solvable };
+        planted.solution = solution.map(|old| Solution { x: planted.clamped(&scale(&old.x)), w: times(&old.w) });
+        planted.plant_again();
+        planted
+    }
+
     /// Friction bounds frozen at the planted impulses.
     pub fn frozen(mut self) -> Planted {
         if let Some(solution) = &self.solution {
@@ -164,6 +181,7 @@ impl Planted {
             mu: Vec::new(),
             friction: Friction::Coupled,
             solution: None,
+            is_solvable: true,
         }
     }
 }
@@ -201,15 +219,17 @@ pub struct Habits {
     pub graze: f64,
     /// Size of velocities, m/s.
     pub speed: f64,
-    /// Impulses are of size speed / a_ii where this is set, else of size 1.
+    /// Impulses are of size speed / a_ii where this is set, else of size `impulse`.
     pub by_mass: bool,
+    /// Size of impulses, N s.
+    pub impulse: f64,
     /// Velocities of the bodies after the step, six each: w follows them where rows may move; empty: w is drawn row by row.
     pub motion: Vec<f64>,
 }
 
 impl Default for Habits {
     fn default() -> Self {
-        Habits { at_bound: 0.5, graze: 0.2, speed: 1.0, by_mass: true, motion: Vec::new() }
+        Habits { at_bound: 0.5, graze: 0.2, speed: 1.0, by_mass: true, impulse: 1.0, motion: Vec::new() }
     }
 }
 
@@ -236,7 +256,8 @@ impl Draft {
         for friction in [false, true] {
             for i in (0..n).filter(|&i| planted.normal_of(i).is_some() == friction) {
                 let bounds = planted.bounds_at(i, &solution.x);
-                let reach = if habits.by_mass && diagonal[i] > 0.0 { habits.speed / diagonal[i] } else { 1.0 };
+                let reach =
+                    if habits.by_mass && diagonal[i] > 0.0 { habits.speed / diagonal[i] } else { habits.impulse };
                 let moves = match &planted.matrix {
                     Matrix::Rows(rows) if !habits.motion.is_empty() => Some(rows.row_velocity(i, &habits.motion)),
                     _ => None,
@@ -247,6 +268,12 @@ impl Draft {
         planted.solution = Some(solution);
         planted.plant_again();
         planted
+    }
+
+    /// The problem with a given b, of which no solution is known.
+    pub fn with_b(self, b: Vec<f64>) -> Planted {
+        let Draft { matrix, lo, hi, findex, mu } = self;
+        Planted { matrix, b, lo, hi, findex, mu, ..Planted::empty() }
     }
 
     /// Put rows into random order.
@@ -269,7 +296,17 @@ impl Draft {
 
     /// Write each row in units of its own: rows and w times `s_i`, impulses and bounds over it. Friction rows share the factor of
     /// their normal row. Negative factors turn a row round; not for rows that friction hangs on.
-    pub fn scaled(mut self, s: &[f64]) -> Draft {
+    pub fn scaled(self, s: &[f64]) -> Draft {
+        let mut draft = self.rows_scaled(s);
+        for i in 0..s.len() {
+            let (lo, hi) = (draft.lo[i] / s[i], draft.hi[i] / s[i]);
+            (draft.lo[i], draft.hi[i]) = if s[i] > 0.0 { (lo, hi) } else { (hi, lo) };
+        }
+        draft
+    }
+
+    /// Scale the matrix alone.
+    fn rows_scaled(mut self, s: &[f64]) -> Draft {
         let n = self.lo.len();
         match &mut self.matrix {
             Matrix::Rows(rows) => {
@@ -279,10 +316,6 @@ impl Draft {
                 }
             }
             Matrix::Dense(a) => (0..n * n).for_each(|k| a[k] *= s[k / n] * s[k % n]),
-        }
-        for i in 0..n {
-            let (lo, hi) = (self.lo[i] / s[i], self.hi[i] / s[i]);
-            (self.lo[i], self.hi[i]) = if s[i] > 0.0 { (lo, hi) } else { (hi, lo) };
         }
         self
     }

@@ -20,7 +20,7 @@ pub struct Rows {
 pub enum Matrix {
     /// Two-body rows.
     Rows(Rows),
-    /// n² entries by rows, symmetric to the last bit.
+    /// n² entries by rows.
     Dense(Vec<f64>),
 }
 
@@ -219,6 +219,17 @@ impl Matrix {
         match self {
             Matrix::Rows(rows) => rows.diagonal(),
             Matrix::Dense(a) => a.iter().step_by(self.len() + 1).copied().collect(),
+        }
+    }
+
+    /// Are mirrored entries the same to the last bit?
+    pub fn is_symmetric(&self) -> bool {
+        match self {
+            Matrix::Rows(_) => true,
+            Matrix::Dense(a) => {
+                let n = self.len();
+                (0..n * n).all(|k| a[k] == a[k % n * n + k / n])
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 use crate::oracle::Oracle;
 use crate::planted::Planted;
 use crate::rows::Matrix;
+use std::sync::Arc;
 
 /// How the matrix is handed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,8 +78,10 @@ pub struct Verdict {
     pub scale: f64,
     /// Error up to which the problem counts as solved.
     pub allowed: f64,
-    /// A solution is known and the error is above what is allowed.
+    /// There is a solution and the error is above what is allowed.
     pub unsolved: bool,
+    /// It said "converged".
+    pub converged: bool,
     /// It said "converged" and is not.
     pub falsely_converged: bool,
     /// The first row outside its bounds.
@@ -101,6 +104,11 @@ impl Verdict {
             || self.start_not_kept
     }
 
+    /// Is a solution not known, and none found?
+    pub fn is_open(&self) -> bool {
+        !self.unsolved && !(self.error <= self.allowed)
+    }
+
     /// The error as a fraction of that at x = 0.
     pub fn relative(&self) -> f64 {
         if self.error == 0.0 {
@@ -113,11 +121,13 @@ impl Verdict {
 
 /// The forms a problem can be handed over in, each with the problem as it stands there: a matrix rounded from rows has a
 /// b of its own.
-pub fn cases(planted: &Planted, wanted: &[Form]) -> Vec<(Form, Planted)> {
+pub fn cases(planted: &Planted, wanted: &[Form]) -> Vec<(Form, Arc<Planted>)> {
     let by_rows = matches!(planted.matrix, Matrix::Rows(_));
-    let as_matrix = wanted.iter().any(|&f| f != Form::Jacobian).then(|| planted.as_dense());
+    let as_matrix = wanted.iter().any(|&f| f != Form::Jacobian).then(|| Arc::new(planted.as_dense()));
+    let symmetric = as_matrix.as_ref().is_some_and(|p| p.matrix.is_symmetric());
     let case = |&form: &Form| match form {
-        Form::Jacobian => by_rows.then(|| (form, planted.clone())),
+        Form::Jacobian => by_rows.then(|| (form, Arc::new(planted.clone()))),
+        Form::Lower if !symmetric => None,
         _ => as_matrix.clone().map(|matrix| (form, matrix)),
     };
     wanted.iter().filter_map(case).collect()
@@ -129,17 +139,24 @@ pub fn judge(solver: &mut dyn Solver, problem: &Planted, form: Form, start: Opti
     let answer = solver.solve(problem, form, start);
     let scale = oracle.scale();
     let error = oracle.error(&answer.x);
-    let planted = problem.solution.as_ref().map(|s| oracle.error_with_round_off(&s.x));
-    let allowed = (demand.solved * scale).max(planted.unwrap_or(0.0));
-    // A thousandth is left to the order of sums.
-    let promised = 1.001 * if oracle.has_energy() { demand.converged * scale } else { demand.residual };
+    let at_rest = oracle.error_with_round_off(&problem.rest());
+    // Round-off at the solution; where only its existence is known, that of b.
+    let round_off = match &problem.solution {
+        Some(solution) => oracle.error_with_round_off(&solution.x),
+        None => oracle.error_of_round_off(&problem.rest()),
+    };
+    let allowed = (demand.solved * scale).max(round_off);
+    // A thousandth is left to the order of sums; where x = 0 is a solution up to round-off, round-off is left as well.
+    let excused = if scale <= 0.5 * at_rest { at_rest } else { 0.0 };
+    let promised = if oracle.has_energy() { (demand.converged * scale).max(excused) } else { demand.residual };
     let begun = start.map_or(scale, |start| oracle.error(&problem.clamped(start)).min(scale));
     let mut verdict = Verdict {
         error,
         scale,
         allowed,
-        unsolved: planted.is_some() && !(error <= allowed),
-        falsely_converged: answer.converged && !(error <= promised),
+        unsolved: problem.is_solvable && !(error <= allowed),
+        converged: answer.converged,
+        falsely_converged: answer.converged && !(error <= 1.001 * promised),
         outside: problem.outside(&answer.x),
         worse_than_start: !(error <= begun.max(allowed) * 1.001),
         start_not_kept: false,

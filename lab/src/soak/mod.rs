@@ -9,7 +9,7 @@ use library::Library;
 use mlcp::SolverKind;
 use mlcp_scenes::families::FAMILIES;
 use mlcp_scenes::trial::{cases, judge, Demand, Form};
-use mlcp_scenes::Family;
+use mlcp_scenes::{Family, Start};
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Mutex;
@@ -43,6 +43,9 @@ pub struct Soak {
     /// Forms to hand problems over in, separated by commas: jacobian, csr, dense, lower, or all
     #[arg(long, value_name = "NAME,…", default_value = "all")]
     forms: String,
+    /// Where solves start, separated by commas: cold, near, scaled, shuffled, foreign, huge, or all
+    #[arg(long, value_name = "NAME,…", default_value = "cold")]
+    starts: String,
     /// Threads that solve problems side by side [default: one per core]
     #[arg(long, value_name = "T")]
     threads: Option<usize>,
@@ -63,6 +66,7 @@ fn family_help() -> String {
 struct Plan {
     families: Vec<Family>,
     forms: Vec<Form>,
+    starts: Vec<Start>,
     solver: SolverKind,
     demand: Demand,
     threads: usize,
@@ -104,25 +108,9 @@ impl Soak {
     }
 
     fn plan(&self) -> Result<Plan, String> {
-        let known = || FAMILIES.iter().map(|f| f.name).collect::<Vec<_>>().join(", ");
-        let families = match self.families.as_str() {
-            "all" => FAMILIES.to_vec(),
-            names => {
-                let named =
-                    |n: &str| Family::named(n).ok_or_else(|| format!("no family is named '{n}'; known: {}", known()));
-                names.split(',').map(|n| named(n.trim())).collect::<Result<_, _>>()?
-            }
-        };
-        let forms = match self.forms.as_str() {
-            "all" => Form::ALL.to_vec(),
-            names => {
-                let form = |n: &str| Form::ALL.into_iter().find(|f| f.name() == n);
-                let named = |n: &str| {
-                    form(n).ok_or_else(|| format!("no form is named '{n}'; known: jacobian, csr, dense, lower"))
-                };
-                names.split(',').map(|n| named(n.trim())).collect::<Result<_, _>>()?
-            }
-        };
+        let families = chosen("family", &self.families, FAMILIES, |f| f.name)?;
+        let forms = chosen("form", &self.forms, &Form::ALL, |f| f.name())?;
+        let starts = chosen("start", &self.starts, &Start::ALL, |s| s.name())?;
         let solver = SolverKind::from_name(&self.solver).ok_or_else(|| {
             let known: Vec<_> = SolverKind::ALL.iter().map(|k| k.name()).collect();
             format!("no solver is named '{}'; known: {}", self.solver, known.join(", "))
@@ -135,7 +123,7 @@ impl Soak {
         }
         let cores = std::thread::available_parallelism().map_or(1, |c| c.get());
         let demand = Demand { solved: self.energy_rel, converged: 0.1 * self.energy_rel, ..Demand::default() };
-        Ok(Plan { families, forms, solver, demand, threads: self.threads.unwrap_or(cores) })
+        Ok(Plan { families, forms, starts, solver, demand, threads: self.threads.unwrap_or(cores) })
     }
 
     fn count(&self, family: &Family) -> u64 {
@@ -162,11 +150,7 @@ impl Soak {
                             break;
                         }
                         let seed = self.first + k;
-                        let planted = (family.make)(seed);
-                        for (form, problem) in cases(&planted, &plan.forms) {
-                            let verdict = judge(&mut solver, &problem, form, None, plan.demand);
-                            mine.add(Case { seed, form, verdict });
-                        }
+                        one_seed(plan, family, seed, &mut solver, &mut mine);
                         progress.step(family.name);
                     }
                     total.lock().unwrap_or_else(|e| e.into_inner()).merge(mine);
@@ -177,6 +161,31 @@ impl Soak {
         tally.sort();
         tally
     }
+}
+
+/// One problem, in every form and from every start.
+fn one_seed(plan: &Plan, family: Family, seed: u64, solver: &mut Library, tally: &mut Tally) {
+    let planted = (family.make)(seed);
+    let other = plan.starts.contains(&Start::Foreign).then(|| (family.make)(seed + 1));
+    for (form, problem) in cases(&planted, &plan.forms) {
+        for &start in &plan.starts {
+            let x = start.impulses(&problem, other.as_ref().unwrap_or(&problem), seed);
+            let verdict = judge(solver, &problem, form, x.as_deref(), plan.demand);
+            let beaten = verdict.is_open() && single::is_beaten(&problem, form, &verdict, plan.demand);
+            tally.add(Case { seed, form, start, beaten, verdict });
+        }
+    }
+}
+
+/// The things that a list of names, separated by commas, means; `all` is all of them.
+fn chosen<T: Copy>(what: &str, names: &str, all: &[T], name: impl Fn(&T) -> &'static str) -> Result<Vec<T>, String> {
+    if names == "all" {
+        return Ok(all.to_vec());
+    }
+    let known = || all.iter().map(&name).collect::<Vec<_>>().join(", ");
+    let find = |wanted: &str| all.iter().copied().find(|t| name(t) == wanted);
+    let named = |n: &str| find(n).ok_or_else(|| format!("no {what} is named '{n}'; known: {}, all", known()));
+    names.split(',').map(|n| named(n.trim())).collect()
 }
 
 /// A bar on a terminal, lines elsewhere; on standard error.

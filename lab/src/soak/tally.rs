@@ -1,7 +1,7 @@
 //! What went wrong in a family, counted.
 
 use mlcp_scenes::trial::{Form, Verdict};
-use mlcp_scenes::Family;
+use mlcp_scenes::{Family, Start};
 use std::io::{self, Write};
 
 /// Cases kept to be named; the counts go on.
@@ -14,6 +14,10 @@ pub struct Case {
     pub seed: u64,
     /// How it was handed over.
     pub form: Form,
+    /// Where the solve began.
+    pub start: Start,
+    /// No solution is known, and another solver alone found less than this one.
+    pub beaten: bool,
     /// What was found.
     pub verdict: Verdict,
 }
@@ -28,6 +32,7 @@ pub struct Tally {
     falsely_converged: u64,
     outside: u64,
     worse: u64,
+    beaten: u64,
     not_kept: u64,
     slowest: (f64, u64),
     /// Cases with anything wrong, the worst first once sorted.
@@ -44,6 +49,7 @@ impl Tally {
             falsely_converged: 0,
             outside: 0,
             worse: 0,
+            beaten: 0,
             not_kept: 0,
             slowest: (0.0, 0),
             bad: Vec::new(),
@@ -58,11 +64,12 @@ impl Tally {
         self.falsely_converged += u64::from(v.falsely_converged);
         self.outside += u64::from(v.outside.is_some());
         self.worse += u64::from(v.worse_than_start);
+        self.beaten += u64::from(case.beaten);
         self.not_kept += u64::from(v.start_not_kept);
         if v.seconds > self.slowest.0 {
             self.slowest = (v.seconds, case.seed);
         }
-        if v.is_bad() && self.bad.len() < KEPT {
+        if (v.is_bad() || case.beaten) && self.bad.len() < KEPT {
             self.bad.push(case);
         }
     }
@@ -74,6 +81,7 @@ impl Tally {
         self.falsely_converged += other.falsely_converged;
         self.outside += other.outside;
         self.worse += other.worse;
+        self.beaten += other.beaten;
         self.not_kept += other.not_kept;
         if other.slowest.0 > self.slowest.0 {
             self.slowest = other.slowest;
@@ -89,10 +97,16 @@ impl Tally {
 
     /// Was nothing wrong?
     pub fn is_clean(&self) -> bool {
-        self.unsolved.iter().sum::<u64>() + self.falsely_converged + self.outside + self.worse + self.not_kept == 0
+        self.unsolved.iter().sum::<u64>()
+            + self.falsely_converged
+            + self.outside
+            + self.worse
+            + self.beaten
+            + self.not_kept
+            == 0
     }
 
-    fn cells(&self) -> [String; 9] {
+    fn cells(&self) -> [String; 10] {
         let unsolved: u64 = self.unsolved.iter().sum();
         let letters = "jcdl".chars().zip(self.unsolved).filter(|(_, count)| *count > 0);
         let by_form: Vec<String> = letters.map(|(letter, count)| format!("{letter} {count}")).collect();
@@ -114,6 +128,7 @@ impl Tally {
             self.falsely_converged.to_string(),
             self.outside.to_string(),
             self.worse.to_string(),
+            self.beaten.to_string(),
             self.not_kept.to_string(),
             format!("{:.2} ({})", 1e3 * self.slowest.0, self.slowest.1),
             seeds,
@@ -124,21 +139,31 @@ impl Tally {
     pub fn line(&self) -> String {
         let cells = self.cells();
         format!(
-            "{}: {} solves, {} unsolved, {} falsely converged, {} outside, {} worse than the start, {} starts not kept",
-            cells[0], cells[1], cells[2], cells[3], cells[4], cells[5], cells[6]
+            "{}: {} solves, {} unsolved, {} falsely converged, {} outside, {} worse than the start, {} beaten, {} starts not kept",
+            cells[0], cells[1], cells[2], cells[3], cells[4], cells[5], cells[6], cells[7]
         )
     }
 }
 
-const HEADER: [&str; 9] =
-    ["family", "solves", "unsolved", "false", "outside", "worse", "not_kept", "slowest[ms] (seed)", "worst_seeds"];
+const HEADER: [&str; 10] = [
+    "family",
+    "solves",
+    "unsolved",
+    "false",
+    "outside",
+    "worse",
+    "beaten",
+    "not_kept",
+    "slowest[ms] (seed)",
+    "worst_seeds",
+];
 
 /// Write a line per family.
 pub fn table(out: &mut impl Write, tallies: &[Tally]) -> io::Result<()> {
-    let rows: Vec<[String; 9]> =
+    let rows: Vec<[String; 10]> =
         std::iter::once(HEADER.map(String::from)).chain(tallies.iter().map(Tally::cells)).collect();
     let width = |c: usize| rows.iter().map(|r| r[c].chars().count()).max().unwrap_or(0);
-    let widths: [usize; 9] = std::array::from_fn(width);
+    let widths: [usize; 10] = std::array::from_fn(width);
     for row in &rows {
         let line: Vec<String> = row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
         writeln!(out, "{}", line.join("  ").trim_end())?;
@@ -146,6 +171,6 @@ pub fn table(out: &mut impl Write, tallies: &[Tally]) -> io::Result<()> {
     writeln!(
         out,
         "unsolved by form: j two-body rows, c compressed rows, d dense, l lower triangle; false: \"converged\" that is not; \
-         worse: than the start or x = 0; not_kept: a converged answer as start is changed or takes iterations."
+         worse: than the start or x = 0; beaten: no solution is known and another solver found less; not_kept: a converged answer as start is changed or takes iterations."
     )
 }

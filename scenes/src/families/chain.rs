@@ -13,12 +13,12 @@ pub fn make(seed: u64) -> Planted {
     let mut end = random.point(1.0);
     for k in 0..random.between(2, 8) as i32 {
         let mass = if random.chance(0.3) { heavy } else { 1.0 };
-        let lever = random.direction();
+        let (start, lever) = (end, random.direction());
         let body = scene.add_turned(along(end, 0.5, lever), mass, &mut random);
         let axis = random.direction();
         let pair = [k - 1, body];
         for hinge in 0..random.between(1, 3) {
-            scene.add_hinge(pair, along(end, 0.3 * hinge as f64, axis), axis);
+            scene.add_hinge(pair, along(start, 0.3 * hinge as f64, axis), axis);
         }
         if random.chance(0.4) {
             scene.add_angular(pair, axis, PUSH);
@@ -28,6 +28,11 @@ pub fn make(seed: u64) -> Planted {
             let point = if random.chance(0.5) { end } else { scene.place(body) };
             let normal = random.direction();
             scene.add_contact([WORLD, body], point, normal, None);
+        }
+        if random.chance(0.3) {
+            // Between the two that the hinge joins, where it joins them.
+            let normal = random.direction();
+            scene.add_contact(pair, along(start, random.signed(), axis), normal, None);
         }
     }
     let habits = Habits { at_bound: 0.6, by_mass: random.chance(0.7), ..Habits::default() };

@@ -19,18 +19,18 @@ fn make(seed: u64, at_bound: f64, graze: f64) -> Planted {
     let mut random = Random::new(seed);
     let mut scene = Mechanism::default();
     for _ in 0..random.between(1, 3) {
-        add_door(&mut scene, &mut random);
+        add_door(&mut scene, 0.5, &mut random);
     }
     let by_mass = random.chance(0.7);
     let habits = Habits { at_bound, graze, speed: random.pick(&[0.3, 1.0, 6.0]), by_mass, ..Habits::default() };
     varied(scene.draft(), &mut random).plant(&habits, &mut random)
 }
 
-/// One more body, hung on the world or on the body before, with all that a door may have.
-pub fn add_door(scene: &mut Mechanism, random: &mut Random) {
+/// One more body with all that a door may have, hung on the world or, with probability `hung`, on the body before.
+pub fn add_door(scene: &mut Mechanism, hung: f64, random: &mut Random) {
     let (place, mass) = (random.point(1.0), random.scale(0.5, 50.0));
     let body = scene.add_turned(place, mass, random);
-    let other = if body > 0 && random.chance(0.5) { body - 1 } else { WORLD };
+    let other = if body > 0 && random.chance(hung) { body - 1 } else { WORLD };
     let axis = if random.chance(0.4) { [0.0, 0.0, 1.0] } else { random.direction() };
     let first = random.point(1.0);
     let pair = [other, body];

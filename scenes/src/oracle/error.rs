@@ -82,6 +82,11 @@ impl<'a> Oracle<'a> {
         self.total(x, &self.w(x), &self.round_off(x))
     }
 
+    /// The error of an x whose w are all 0 but for their round-off.
+    pub fn error_of_round_off(&self, x: &[f64]) -> f64 {
+        self.total(x, &vec![0.0; x.len()], &self.round_off(x))
+    }
+
     /// The bound on the round-off of every w at x.
     pub fn round_off(&self, x: &[f64]) -> Vec<f64> {
         // Two-body rows are summed by body, then over 12 entries of a product of three factors.
