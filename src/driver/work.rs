@@ -283,7 +283,6 @@ impl Work {
         let (mut interval, mut window) = (settings.interval(stage.solver), settings.stall_window(stage.solver));
         let soon_patient = stage.reason == Reason::Pivots
             && problem.has_live_bounds()
-            && problem.bodies() > 0
             && self.monitor.way().1.sure <= NEAR * run.tolerance;
         self.state.patient = stage.reason == Reason::Polish;
         if self.state.patient

@@ -212,9 +212,8 @@ impl Problem {
         }
         self.symmetric = self.csr.is_symmetric(&self.diagonal, SYMMETRY_TOLERANCE);
         let (csr, diagonal) = (&self.csr, &self.diagonal);
-        let is_dominated = |i: usize| {
-            round_off::row_is_dominated(diagonal[i], csr.row(i).map(|(j, value)| (value, diagonal[j])))
-        };
+        let is_dominated =
+            |i: usize| round_off::row_is_dominated(diagonal[i], csr.row(i).map(|(j, value)| (value, diagonal[j])));
         self.is_dominated = self.symmetric && (0..n).all(is_dominated);
     }
 

@@ -1,11 +1,20 @@
-//! The linear system of a step with coupled friction, an interior point's or a tied pivot's: `(A + S + E) x = r`.
+//! The linear system of a step with coupled friction, an interior point's or a tied pivot's.
 //!
-//! S is a positive diagonal; E ties each friction row to its normal row by one entry, so the system is not symmetric.
-//! Factored by LU, over the rows or, for Jacobian problems `A = K Kᵀ + C` with more rows than velocities, over the bodies:
-//! with `Γ = C + S + E`, which is inverted contact by contact,
+//! A friction row may follow its normal row: `x_i = z_i + t_i x_n`. With T for all of that, x = T z, and a positive diagonal S,
 //!
 //! ```text
-//! (I + Kᵀ Γ⁻¹ K) u = Kᵀ Γ⁻¹ r,     x = Γ⁻¹ (r - K u)
+//! (A T + S) z = r
+//! ```
+//!
+//! Where S_i is infinite z_i is 0, so the row is tied to its normal and has no equation of its own. In this form no entry is
+//! large beside the rest of its row and column, whatever S is; an entry that ties x_i to x_n by its weight would be, and
+//! where A is singular its round-off would decide.
+//!
+//! Factored by LU, over the rows or, for Jacobian problems `A = K Kᵀ + C` with more rows than velocities, over the bodies:
+//! with `Γ = C + S` and `s_i = t_i S_i / Γ_i`,
+//!
+//! ```text
+//! (I + Kᵀ B K) u = Kᵀ B r,     x = B (r - K u),     (B r)_i = r_i / Γ_i + s_i r_n / Γ_n
 //! ```
 //! There it is sparse, in 6 by 6 blocks over the graph of bodies that share a row, as long as every normal row is on the
 //! bodies of its friction rows. Blocks are not exchanged for better pivots: a caller who finds a solution wrong asks for
@@ -47,12 +56,18 @@ pub(super) struct CoupledSystem {
     lu: DenseLu,
     blocks: BlockLu,
     graph: BodyGraph,
-    /// The rows solved for, normals before the friction rows that hang on them, and the place of every row.
+    /// The rows that move, normals before the friction rows that follow them.
     active: Vec<u32>,
+    /// 1 of every row that moves, else 0.
+    moves: Vec<f64>,
+    /// Those with an equation of their own, where a row has its equation, and t of every row.
+    solved: Vec<u32>,
     position: Vec<u32>,
-    /// 1/Γ_ii of every row, 0 of those that are not solved for.
+    follow: Vec<f64>,
+    /// 1/Γ_i and s_i of every row that moves.
     inverse_gamma: Vec<f64>,
-    /// Rows of `Γ_ii Γ⁻¹ K`.
+    slide: Vec<f64>,
+    /// Rows of `B K`.
     right: Vec<[f64; ROW_LEN]>,
     u: Vec<f64>,
     packed: Vec<f64>,
@@ -61,10 +76,13 @@ pub(super) struct CoupledSystem {
 impl CoupledSystem {
     pub fn reserve(&mut self, problem: &Problem) -> Result<()> {
         let (n, bodies) = (problem.len(), problem.bodies());
-        reserve(&mut self.active, n)?;
-        reserve(&mut self.position, n)?;
-        reserve(&mut self.inverse_gamma, n)?;
-        reserve(&mut self.packed, n)?;
+        let CoupledSystem { active, moves, solved, position, follow, inverse_gamma, slide, packed, .. } = self;
+        for v in [active, solved, position] {
+            reserve(v, n)?;
+        }
+        for v in [moves, follow, inverse_gamma, slide, packed] {
+            reserve(v, n)?;
+        }
         reserve(&mut self.u, 6 * (bodies + 1))?;
         if on_bodies(problem) {
             reserve(&mut self.right, n)?;
@@ -111,97 +129,113 @@ impl CoupledSystem {
         self.side == Side::Blocks
     }
 
-    /// Factor for the rows in `active`; `shift` has S and `coupling` has E(i, normal of i) of every row.
+    /// Factor for the rows in `active`; `shift` has S of every row, `follow` t of every friction row.
     pub fn factor(
         &mut self,
         problem: &Problem,
         active: impl Fn(usize) -> bool,
         shift: &[f64],
-        coupling: &[f64],
+        follow: &[f64],
         budget: &Budget,
     ) -> Result<std::result::Result<(), Failure>> {
-        let n = problem.len();
-        refill(&mut self.position, n, NONE)?;
-        self.active.clear();
-        for friction in [false, true] {
-            for i in (0..n).filter(|&i| active(i) && problem.friction().normal_of(i).is_some() == friction) {
-                self.position[i] = self.active.len() as u32;
-                self.active.push(i as u32);
-            }
-        }
+        self.list(problem, active, shift, follow)?;
         match (self.side, problem.operator()) {
             (Side::Blocks, Operator::Jacobian(jacobian)) => {
-                self.fill_blocks(problem, jacobian, shift, coupling)?;
+                self.find_right(problem, jacobian, shift)?;
+                self.fill_blocks(jacobian);
                 return self.blocks.factor(budget);
             }
-            (Side::Bodies, Operator::Jacobian(jacobian)) => self.fill_bodies(problem, jacobian, shift, coupling)?,
-            _ => self.fill_rows(problem, shift, coupling)?,
+            (Side::Bodies, Operator::Jacobian(jacobian)) => {
+                self.find_right(problem, jacobian, shift)?;
+                self.fill_bodies(problem, jacobian)?;
+            }
+            _ => self.fill_rows(problem, shift)?,
         }
         self.lu.factor();
         Ok(Ok(()))
     }
 
-    /// The normal row of friction row `i`, if both are solved for.
-    fn normal(&self, problem: &Problem, i: usize) -> Option<usize> {
-        problem.friction().normal_of(i).filter(|&f| self.position[f] != NONE)
+    /// List the rows that move and those with an equation.
+    fn list(&mut self, problem: &Problem, active: impl Fn(usize) -> bool, shift: &[f64], follow: &[f64]) -> Result<()> {
+        let n = problem.len();
+        refill(&mut self.position, n, NONE)?;
+        refill(&mut self.moves, n, 0.0)?;
+        refill(&mut self.follow, n, 0.0)?;
+        self.active.clear();
+        self.solved.clear();
+        for friction in [false, true] {
+            for i in (0..n).filter(|&i| active(i) && problem.friction().normal_of(i).is_some() == friction) {
+                self.moves[i] = 1.0;
+                self.active.push(i as u32);
+                if shift[i] < f64::INFINITY {
+                    self.position[i] = self.solved.len() as u32;
+                    self.solved.push(i as u32);
+                }
+                if problem.friction().normal_of(i).is_some_and(|f| self.moves[f] > 0.0) {
+                    self.follow[i] = follow[i];
+                }
+            }
+        }
+        Ok(())
     }
 
-    fn fill_rows(&mut self, problem: &Problem, shift: &[f64], coupling: &[f64]) -> Result<()> {
-        let m = self.active.len();
-        let out = self.lu.matrix(m)?;
+    fn fill_rows(&mut self, problem: &Problem, shift: &[f64]) -> Result<()> {
+        let CoupledSystem { solved, position, active, follow, lu, .. } = self;
+        let m = solved.len();
+        let out = lu.matrix(m)?;
         out.fill(0.0);
-        for (p, &i) in self.active.iter().enumerate() {
+        // What row j adds to the columns: its own, and that of the row it follows.
+        let columns = |j: usize| {
+            let own = position[j];
+            let normal = problem.friction().normal_of(j).filter(|_| follow[j] != 0.0);
+            let followed = normal.map(|f| (position[f] as usize, follow[j]));
+            [(own != NONE).then_some((own as usize, 1.0)), followed].into_iter().flatten()
+        };
+        for (p, &i) in solved.iter().enumerate() {
             let i = i as usize;
+            let mut add = |j: usize, value: f64| {
+                for (q, weight) in columns(j) {
+                    out[q * m + p] += weight * value;
+                }
+            };
             match problem.operator() {
-                Operator::Dense(a) => {
-                    for (q, &j) in self.active.iter().enumerate() {
-                        out[q * m + p] = a.row(i)[j as usize];
-                    }
-                }
-                Operator::Csr(a) => {
-                    for (j, value) in a.row(i).filter(|&(j, _)| self.position[j] != NONE) {
-                        out[self.position[j] as usize * m + p] = value;
-                    }
-                }
-                Operator::Jacobian(a) => {
-                    for (q, &j) in self.active.iter().enumerate() {
-                        out[q * m + p] = a.entry(i, j as usize);
-                    }
-                }
+                Operator::Dense(a) => active.iter().for_each(|&j| add(j as usize, a.row(i)[j as usize])),
+                Operator::Csr(a) => a.row(i).for_each(|(j, value)| add(j, value)),
+                Operator::Jacobian(a) => active.iter().for_each(|&j| add(j as usize, a.entry(i, j as usize))),
             }
             out[p * m + p] += shift[i];
-            let normal = problem.friction().normal_of(i).filter(|&f| self.position[f] != NONE);
-            if let Some(f) = normal {
-                out[self.position[f] as usize * m + p] += coupling[i];
-            }
         }
         Ok(())
     }
 
-    fn invert_gamma(&mut self, a: &Jacobian, shift: &[f64]) -> Result<()> {
+    /// Find Γ, s and the rows of `B K`.
+    fn find_right(&mut self, problem: &Problem, a: &Jacobian, shift: &[f64]) -> Result<()> {
         refill(&mut self.inverse_gamma, shift.len(), 0.0)?;
+        refill(&mut self.slide, shift.len(), 0.0)?;
         for &i in &self.active {
-            self.inverse_gamma[i as usize] = 1.0 / (a.compliance()[i as usize] + shift[i as usize]);
+            let i = i as usize;
+            let inverse = 1.0 / (a.compliance()[i] + shift[i]);
+            self.inverse_gamma[i] = inverse;
+            self.slide[i] = self.follow[i] * if inverse > 0.0 { shift[i] * inverse } else { 1.0 };
         }
-        Ok(())
-    }
-
-    fn fill_blocks(&mut self, problem: &Problem, a: &Jacobian, shift: &[f64], coupling: &[f64]) -> Result<()> {
-        self.invert_gamma(a, shift)?;
         self.right.clear();
         for (i, row) in a.rows().iter().enumerate() {
-            let mut right = row.k;
-            if let Some(f) = problem.friction().normal_of(i) {
-                let weight = coupling[i] * self.inverse_gamma[f];
+            let mut right = row.k.map(|k| k * self.inverse_gamma[i]);
+            if let Some(f) = problem.friction().normal_of(i).filter(|_| self.slide[i] != 0.0) {
+                let weight = self.slide[i] * self.inverse_gamma[f];
                 for (right, k) in right.iter_mut().zip(&a.rows()[f].k) {
-                    *right -= weight * k;
+                    *right += weight * k;
                 }
             }
             self.right.push(right);
         }
+        Ok(())
+    }
+
+    fn fill_blocks(&mut self, a: &Jacobian) {
         let (matrix, bodies) = (&mut self.blocks, a.bodies());
         matrix.clear(1.0);
-        for_each_general_pair(a.rows(), &self.inverse_gamma, &self.right, |pair, blocks| {
+        for_each_general_pair(a.rows(), &self.moves, &self.right, |pair, blocks| {
             // The world, which is the body after the last, has no block.
             let [p, q] = pair.map(|k| k as usize);
             if p < bodies {
@@ -215,11 +249,9 @@ impl CoupledSystem {
                 matrix.add(p, q, |d| back_across(blocks, d));
             }
         });
-        Ok(())
     }
 
-    fn fill_bodies(&mut self, problem: &Problem, a: &Jacobian, shift: &[f64], coupling: &[f64]) -> Result<()> {
-        self.invert_gamma(a, shift)?;
+    fn fill_bodies(&mut self, problem: &Problem, a: &Jacobian) -> Result<()> {
         let m = 6 * a.bodies();
         let out = self.lu.matrix(m)?;
         out.fill(0.0);
@@ -229,31 +261,30 @@ impl CoupledSystem {
         for &i in &self.active {
             let i = i as usize;
             add_outer(out, m, &a.rows()[i], &a.rows()[i], self.inverse_gamma[i]);
-            let normal = problem.friction().normal_of(i).filter(|&f| self.position[f] != NONE);
-            if let Some(f) = normal {
-                let weight = -coupling[i] * self.inverse_gamma[i] * self.inverse_gamma[f];
-                add_outer(out, m, &a.rows()[i], &a.rows()[f], weight);
+            if let Some(f) = problem.friction().normal_of(i).filter(|_| self.slide[i] != 0.0) {
+                add_outer(out, m, &a.rows()[i], &a.rows()[f], self.slide[i] * self.inverse_gamma[f]);
             }
         }
         Ok(())
     }
 
-    /// Solve in place, for the rows that are solved for; the others are left alone.
-    pub fn solve(&mut self, problem: &Problem, coupling: &[f64], x: &mut [f64]) -> Result<()> {
-        let m = self.active.len();
-        let Operator::Jacobian(a) = problem.operator() else {
-            return self.solve_rows(m, x);
-        };
-        if self.side == Side::Rows {
-            return self.solve_rows(m, x);
+    /// Solve in place, for the rows that move; the others are left alone.
+    pub fn solve(&mut self, problem: &Problem, x: &mut [f64]) -> Result<()> {
+        match problem.operator() {
+            Operator::Jacobian(a) if self.side != Side::Rows => self.solve_bodies(problem, a, x),
+            _ => self.solve_rows(problem, x),
         }
+    }
+
+    fn solve_bodies(&mut self, problem: &Problem, a: &Jacobian, x: &mut [f64]) -> Result<()> {
         refill(&mut self.packed, x.len(), 0.0)?;
         refill(&mut self.u, a.whitened_len(), 0.0)?;
-        // Γ⁻¹ r, normals first, and what it does to the bodies.
-        for k in 0..m {
-            let i = self.active[k] as usize;
-            let tie = self.normal(problem, i).map_or(0.0, |f| coupling[i] * self.packed[f]);
-            self.packed[i] = (x[i] - tie) * self.inverse_gamma[i];
+        // B r, and what it does to the bodies.
+        for &i in &self.active {
+            let i = i as usize;
+            let normal = problem.friction().normal_of(i).filter(|_| self.slide[i] != 0.0);
+            let slide = normal.map_or(0.0, |f| self.slide[i] * self.packed[f]);
+            self.packed[i] = x[i] * self.inverse_gamma[i] + slide;
         }
         a.push(&self.packed, &mut self.u);
         let velocities = &mut self.u[..6 * a.bodies()];
@@ -263,22 +294,26 @@ impl CoupledSystem {
             self.lu.solve(velocities);
         }
         a.pull(&self.u, &mut self.packed);
-        for k in 0..m {
-            let i = self.active[k] as usize;
-            let tie = self.normal(problem, i).map_or(0.0, |f| coupling[i] * x[f]);
-            x[i] = (x[i] - self.packed[i] - tie) * self.inverse_gamma[i];
+        for &i in &self.active {
+            let i = i as usize;
+            let normal = problem.friction().normal_of(i).filter(|_| self.slide[i] != 0.0);
+            let slide = normal.map_or(0.0, |f| self.slide[i] * x[f]);
+            x[i] = (x[i] - self.packed[i]) * self.inverse_gamma[i] + slide;
         }
         Ok(())
     }
 
-    fn solve_rows(&mut self, m: usize, x: &mut [f64]) -> Result<()> {
-        refill(&mut self.packed, m, 0.0)?;
-        for (to, &i) in self.packed.iter_mut().zip(&self.active) {
+    fn solve_rows(&mut self, problem: &Problem, x: &mut [f64]) -> Result<()> {
+        refill(&mut self.packed, self.solved.len(), 0.0)?;
+        for (to, &i) in self.packed.iter_mut().zip(&self.solved) {
             *to = x[i as usize];
         }
         self.lu.solve(&mut self.packed);
-        for (from, &i) in self.packed.iter().zip(&self.active) {
-            x[i as usize] = *from;
+        for &i in &self.active {
+            let i = i as usize;
+            let own = self.packed.get(self.position[i] as usize).copied().unwrap_or(0.0);
+            let normal = problem.friction().normal_of(i).filter(|_| self.follow[i] != 0.0);
+            x[i] = own + normal.map_or(0.0, |f| self.follow[i] * x[f]);
         }
         Ok(())
     }

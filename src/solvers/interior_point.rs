@@ -73,6 +73,8 @@ pub(super) struct InteriorPoint {
     /// Coefficient m of every coupled friction row, else 0, and E of the system.
     reach: Vec<f64>,
     tie: Vec<f64>,
+    /// How each friction row follows its normal: -E over the shift.
+    follow: Vec<f64>,
     /// Slacks and multipliers of the bounds.
     barrier: Barrier,
     dx: Vec<f64>,
@@ -219,9 +221,9 @@ impl InteriorPoint {
     }
 
     /// Every buffer with one number per row.
-    fn rows(&mut self) -> [&mut Vec<f64>; 7] {
-        let InteriorPoint { dx, shift, rhs, product, solution, reach, tie, .. } = self;
-        [dx, shift, rhs, product, solution, reach, tie]
+    fn rows(&mut self) -> [&mut Vec<f64>; 8] {
+        let InteriorPoint { dx, shift, rhs, product, solution, reach, tie, follow, .. } = self;
+        [dx, shift, rhs, product, solution, reach, tie, follow]
     }
 
     /// Start row i inside its bounds by a typical impulse, or in the middle if there is no room for that.
@@ -335,7 +337,10 @@ impl InteriorPoint {
             self.barrier.weigh(self.rho, problem.diagonal(), &mut self.shift);
             let held = &self.held;
             if self.is_coupled {
-                return self.coupled.factor(problem, |i| !held[i], &self.shift, &self.tie, budget);
+                for ((follow, tie), shift) in self.follow.iter_mut().zip(&self.tie).zip(&self.shift) {
+                    *follow = -tie / shift;
+                }
+                return self.coupled.factor(problem, |i| !held[i], &self.shift, &self.follow, budget);
             }
             let rows = (0..held.len()).filter(|&i| !held[i]);
             match self.system.factor(problem, rows, &self.shift, budget)? {
@@ -353,6 +358,6 @@ impl InteriorPoint {
         for (x, &held) in self.solution.iter_mut().zip(&self.held) {
             *x = if held { 0.0 } else { *x };
         }
-        self.coupled.solve(problem, &self.tie, &mut self.solution)
+        self.coupled.solve(problem, &mut self.solution)
     }
 }

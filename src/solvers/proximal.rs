@@ -21,8 +21,6 @@ pub const EPSILON_MAX: f64 = 100.0;
 /// Row violations below this fraction of the largest row are round-off.
 pub const ROUND_OFF: f64 = 1e-13;
 
-/// Weight of a tie between a friction row and its normal row, in effective masses: all else is round-off beside it.
-const TIE: f64 = 1e12;
 /// A candidate that leaves more than this part of what it should have removed comes from a factor that is no good.
 const LEFT: f64 = 1e-6;
 
@@ -54,9 +52,9 @@ pub struct Proximal {
     coupled: CoupledSystem,
     /// Are friction rows tied to their normals?
     pub is_tied: bool,
-    /// Coefficient of every tied friction row, else 0, and the entries that tie it.
+    /// Coefficient of every tied friction row, else 0, and how each row follows its normal.
     reach: Vec<f64>,
-    tie: Vec<f64>,
+    follow: Vec<f64>,
     pub sets: Vec<Set>,
     pub centre: Vec<f64>,
     /// Bounds in force; block pivots move them with coupled friction.
@@ -98,7 +96,7 @@ impl Proximal {
     /// Take the memory for tied friction rows, too.
     pub fn reserve_ties(&mut self, problem: &Problem) -> Result<()> {
         reserve(&mut self.reach, problem.len())?;
-        reserve(&mut self.tie, problem.len())?;
+        reserve(&mut self.follow, problem.len())?;
         self.coupled.reserve(problem)
     }
 
@@ -106,7 +104,7 @@ impl Proximal {
     pub fn tie(&mut self, problem: &Problem) -> Result<()> {
         let n = problem.len();
         self.reserve_ties(problem)?;
-        refill(&mut self.tie, n, 0.0)?;
+        refill(&mut self.follow, n, 0.0)?;
         self.reach.clear();
         self.reach.extend((0..n).map(|i| reach_of(problem, i)));
         self.is_tied = true;
@@ -173,7 +171,7 @@ impl Proximal {
     fn factor_tied(&mut self, problem: &Problem, budget: &Budget) -> Result<std::result::Result<(), Failure>> {
         for (i, a) in problem.diagonal().iter().enumerate() {
             self.shift[i] = self.epsilon * a;
-            let (mut weight, mut tie) = (self.shift[i], 0.0);
+            let (mut weight, mut follow) = (self.shift[i], 0.0);
             if let Some(f) = problem.friction().normal_of(i) {
                 if self.sets[f] != Set::Free && self.sets[i] == Set::Free && self.reach[i] * self.x_at(f) == 0.0 {
                     // An open contact does not rub.
@@ -181,15 +179,15 @@ impl Proximal {
                 }
                 let side = self.sets[i].side();
                 if side != 0.0 {
-                    (weight, tie) = (TIE * a, -side * self.reach[i] * TIE * a);
+                    (weight, follow) = (f64::INFINITY, side * self.reach[i]);
                 }
             }
-            (self.step[i], self.tie[i]) = (weight, tie);
+            (self.step[i], self.follow[i]) = (weight, follow);
         }
         let (sets, friction) = (&self.sets, problem.friction());
         let is_free = |i: usize| sets[i] == Set::Free;
         let active = |i: usize| is_free(i) || friction.normal_of(i).is_some_and(is_free);
-        self.coupled.factor(problem, active, &self.step, &self.tie, budget)
+        self.coupled.factor(problem, active, &self.step, &self.follow, budget)
     }
 
     /// Where row i is held, unless it is free or a tied friction row.
@@ -238,7 +236,7 @@ impl Proximal {
             for i in 0..self.x.len() {
                 self.step[i] = if self.sets[i] == Set::Free { -self.regularised(i) } else { 0.0 };
             }
-            self.coupled.solve(problem, &self.tie, &mut self.step)?;
+            self.coupled.solve(problem, &mut self.step)?;
             for (x, step) in self.x.iter_mut().zip(&self.step) {
                 *x += step;
             }
