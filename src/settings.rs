@@ -75,7 +75,7 @@ const PROFILES: &[Profile] = &[
     Profile { kind: SolverKind::Bpp, name: c"bpp", iterations: 200, interval: 1, stall: 100 },
     Profile { kind: SolverKind::Pgs, name: c"pgs", iterations: 1000, interval: 32, stall: 8 },
     Profile { kind: SolverKind::Dantzig, name: c"dantzig", iterations: 20_000, interval: 16, stall: 1000 },
-    Profile { kind: SolverKind::Lemke, name: c"lemke", iterations: 20_000, interval: 64, stall: 1000 },
+    Profile { kind: SolverKind::Lemke, name: c"lemke", iterations: 20_000, interval: 64, stall: usize::MAX },
     Profile { kind: SolverKind::FischerNewton, name: c"fischer-newton", iterations: 200, interval: 1, stall: 100 },
     Profile { kind: SolverKind::MinMapNewton, name: c"minmap-newton", iterations: 200, interval: 1, stall: 100 },
     Profile { kind: SolverKind::Jacobi, name: c"jacobi", iterations: 4000, interval: 32, stall: 8 },

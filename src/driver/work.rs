@@ -532,7 +532,11 @@ impl Work {
                 return Ok(judged);
             }
             self.bound_round_off(problem)?;
-            return Ok(Judged::energy(error, root_of(problem.diagonal(), &self.delta), self.tolerance));
+            let judged = Judged::energy(error, root_of(problem.diagonal(), &self.delta), self.tolerance);
+            if error <= self.tolerance && judged.sure > self.tolerance && self.tighten_round_off(problem) {
+                return Ok(Judged::energy(error, root_of(problem.diagonal(), &self.delta), self.tolerance));
+            }
+            return Ok(judged);
         }
         let error = sane(self.judge.total(&self.point(problem)));
         let x = if self.is_outside { &self.inside } else { &self.state.x };
@@ -541,7 +545,10 @@ impl Work {
             return Ok(Judged { error, sure: error, root: 0.0 });
         }
         self.bound_round_off(problem)?;
-        let root = self.delta.iter().sum::<f64>();
+        let mut root = self.delta.iter().sum::<f64>();
+        if error <= self.tolerance && error + root > self.tolerance && self.tighten_round_off(problem) {
+            root = self.delta.iter().sum::<f64>();
+        }
         Ok(Judged { error, sure: error + root, root })
     }
 
@@ -549,6 +556,13 @@ impl Work {
         let Work { state, inside, inside_w, is_outside, delta, scratch, .. } = self;
         let (x, w) = if *is_outside { (inside, inside_w) } else { (&mut state.x, &mut state.w) };
         problem.bound_round_off(x, w, delta, scratch)
+    }
+
+    /// Where a bound alone keeps an error above the tolerance, find the round-off itself.
+    fn tighten_round_off(&mut self, problem: &Problem) -> bool {
+        let Work { state, inside, inside_w, is_outside, delta, .. } = self;
+        let (x, w) = if *is_outside { (inside, inside_w) } else { (&mut state.x, &mut state.w) };
+        problem.tighten_round_off(x, w, delta)
     }
 
     /// Take note of the measured point's error.

@@ -1,7 +1,7 @@
-//! Lemke's complementary pivoting for boxes, free and fixed rows.
+//! Lemke's complementary pivoting for boxes, free and fixed rows, and coupled friction.
 //!
 //! References: Lemke 1965; Cottle, Pang & Stone 1992, section 4.4, for the lexicographic rule; Dirkse & Ferris 1995 for
-//! boxes without extra rows.
+//! boxes without extra rows; Stewart & Trinkle 1996, Anitescu & Potra 1997 for friction as part of the path.
 //!
 //! An artificial t covers the rows that are wrong at a starting vertex (every x at a bound),
 //!
@@ -10,21 +10,27 @@
 //! ```
 //!
 //! in the units of `scaled.rs`, and is driven to 0 along the path on which all rows but t's are complementary. One step
-//! is one pivot: the variable that left calls in its partner (v_i for y_i at the bound it reached, y_i for v_i at 0), and
-//! the first variable to meet a bound leaves. Where y_i crosses its box without any other meeting a bound, v_i enters
-//! with the other sign. Ties are broken lexicographically, so that no basis returns. Free rows are solved for their y
-//! beforehand, by pivots among themselves; where those are singular, with 1e-7 added, or taken off when that ends in a
-//! ray. Fixed rows never pivot. When t is
-//! 0, the rows between bounds are solved once more from the matrix itself, which removes the pivots' round-off.
+//! is one pivot of `lemke_path.rs`: the variable that left calls in its partner (v_i for y_i at the bound it reached, y_i for
+//! v_i at 0), and the first variable to meet a bound leaves. Ties are broken lexicographically, so that in exact arithmetic
+//! no basis returns. In floating point one may: the basis is compared with one kept at pivots 1, 2, 4, 8, …, and one that
+//! returned after the tableau was computed anew ends the path. Free rows are solved for their y beforehand, by pivots among
+//! themselves; where those are singular, with 1e-7 added, or taken off when that ends in a ray; a free row that others imply
+//! keeps y = 0. Fixed rows never pivot. When t is 0, the rows between bounds are solved once more from the matrix itself,
+//! which removes the pivots' round-off.
+//!
+//! Friction bounds |y_i| <= m_i y_n are part of the path where the normal impulse may not be negative and the row has no
+//! other bounds; elsewhere the driver moves them. That problem is not monotone: a path that ends in a ray is tried again with other
+//! weights in c.
 //!
 //! Points of the path do not satisfy v = A y + b: what the driver sees and measures between is the clamped y with its own
 //! w, not an approximation that improves steadily. A warm start only says at which end of its box a row begins.
 //!
 //! Cost per step: 2 n² flops, memory n². The number of pivots is about n to 3n, exponential at worst. It wins on small
 //! problems that are not symmetric or have zero diagonals: it finds a solution of every monotone problem that has one,
-//! and of many others. A path that ends in a ray says so: for monotone A, but for round-off, there is no solution. It fails by
-//! round-off on large redundant problems.
+//! and of many others; and on coupled friction that no other method settles. A path that ends in a ray says so: for monotone
+//! A, but for round-off, there is no solution. It fails by round-off on large redundant problems.
 
+use super::lemke_path::{Path, Step};
 use super::scaled::Scaled;
 use super::{Progress, Solver, State};
 use crate::error::{Error, Result, Status};
@@ -34,58 +40,41 @@ use crate::problem::Problem;
 use crate::settings::Settings;
 use crate::Budget;
 
-/// Free rows whose pivots are smaller than the first are singular; they are given the second.
-const SINGULAR: f64 = 1e-10;
+/// What singular free rows are given, relative to a diagonal of 1: small beside any row's mass, large beside round-off.
 const SHIFT: f64 = 1e-7;
-/// Smallest pivot of the path.
-const PIVOT: f64 = 1e-7;
-/// Ratios closer than this, relative to the larger, tie.
-const TIE: f64 = 1e-12;
 /// The last solve: a proximal term that keeps redundant rows solvable, and how often it is repeated.
 const POLISH_SHIFT: f64 = 1e-9;
 const POLISH: usize = 4;
-
-/// A variable of the tableau.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Variable {
-    X(usize),
-    V(usize),
-    Artificial,
-}
+/// Pivots between two comparisons of the tableau with the matrix; one costs as much as a pivot.
+const CHECK: usize = 16;
+/// Paths that are tried where friction is coupled.
+const PATHS: usize = 12;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
     /// t has not entered yet.
     Begin,
-    /// The variable in this column enters, in this direction.
-    Path(usize, f64),
+    OnPath,
     Done,
 }
 
 pub(super) struct Lemke {
     scaled: Scaled,
     lu: DenseLu,
-    /// By rows, n by n + 1: basic = tableau · nonbasic + constant.
-    tableau: Vec<f64>,
-    basic: Vec<Variable>,
-    nonbasic: Vec<Variable>,
-    /// Values of the basic variables.
-    value: Vec<f64>,
-    /// y of the rows whose y is not basic: one of its bounds.
-    y: Vec<f64>,
-    /// Is row i at its upper bound, when at one?
-    upper: Vec<bool>,
-    /// Column of v_k if nonbasic, for the lexicographic rule.
-    column: Vec<usize>,
-    /// Sign of a valid v_k at the starting vertex.
-    outward: Vec<f64>,
+    path: Path,
     v: Vec<f64>,
     free: Vec<usize>,
+    step: Vec<f64>,
     out: Vec<f64>,
-    /// What singular free rows are given, and whether there were any.
     shift: f64,
-    singular: bool,
     phase: Phase,
+    /// Paths tried so far.
+    tried: usize,
+    /// Pivots of this path, and since the tableau was computed from the matrix.
+    pivots: usize,
+    since: usize,
+    /// Is friction a part of the path?
+    follows: bool,
 }
 
 impl Default for Lemke {
@@ -93,20 +82,17 @@ impl Default for Lemke {
         Lemke {
             scaled: Scaled::default(),
             lu: DenseLu::default(),
-            tableau: Vec::new(),
-            basic: Vec::new(),
-            nonbasic: Vec::new(),
-            value: Vec::new(),
-            y: Vec::new(),
-            upper: Vec::new(),
-            column: Vec::new(),
-            outward: Vec::new(),
+            path: Path::default(),
             v: Vec::new(),
             free: Vec::new(),
+            step: Vec::new(),
             out: Vec::new(),
             shift: SHIFT,
-            singular: false,
             phase: Phase::Begin,
+            tried: 0,
+            pivots: 0,
+            since: 0,
+            follows: false,
         }
     }
 }
@@ -116,18 +102,28 @@ impl Solver for Lemke {
         Ok(())
     }
 
+    fn follows_friction(&self, problem: &Problem) -> bool {
+        let friction = problem.friction();
+        let is_plain = |i: usize| match friction.normal_of(i) {
+            None => true,
+            Some(normal) => {
+                problem.own_bounds(i) == (f64::NEG_INFINITY, f64::INFINITY)
+                    && problem.own_bounds(normal).0 >= 0.0
+                    && friction.mu_of(i).is_finite()
+            }
+        };
+        (0..problem.len()).all(is_plain)
+    }
+
     fn reserve(&mut self, problem: &Problem) -> Result<()> {
         let n = problem.len();
         let too_large = || Error::new(Status::OutOfMemory, format_args!("no memory for a tableau of {n} rows"));
+        n.checked_mul(n + 1).ok_or_else(too_large)?;
         self.scaled.reserve(n)?;
         self.lu.reserve(n)?;
-        reserve(&mut self.tableau, n.checked_mul(n + 1).ok_or_else(too_large)?)?;
-        reserve(&mut self.basic, n)?;
-        reserve(&mut self.nonbasic, n + 1)?;
-        reserve(&mut self.upper, n)?;
-        reserve(&mut self.column, n)?;
+        self.path.reserve(n)?;
         reserve(&mut self.free, n)?;
-        for v in [&mut self.value, &mut self.y, &mut self.v, &mut self.out, &mut self.outward] {
+        for v in [&mut self.v, &mut self.out, &mut self.step] {
             reserve(v, n)?;
         }
         Ok(())
@@ -136,37 +132,37 @@ impl Solver for Lemke {
     fn start(&mut self, problem: &Problem, state: &mut State, _: &Settings) -> Result<()> {
         self.scaled.fill(problem, state)?;
         self.shift = SHIFT;
+        self.tried = 0;
+        self.follows = problem.has_live_bounds() && self.follows_friction(problem);
+        self.path.laws(problem, &self.scaled, self.follows)?;
         self.begin(state)
     }
 
-    fn step(&mut self, _: &Problem, state: &mut State, budget: &Budget) -> Result<Progress> {
-        let alive = match self.phase {
+    fn step(&mut self, problem: &Problem, state: &mut State, budget: &Budget) -> Result<Progress> {
+        let progress = match self.phase {
             Phase::Begin => {
-                if !self.eliminate_free(budget) {
+                if !self.path.eliminate_free(self.shift, budget)? {
                     return Ok(Progress::OutOfTime);
                 }
-                self.cover();
-                true
+                self.path.cover(self.tried);
+                self.phase = if self.path.is_covered() { Phase::Done } else { Phase::OnPath };
+                Progress::Continue
             }
-            Phase::Path(column, direction) => self.advance(column, direction),
-            Phase::Done => true,
+            Phase::OnPath => self.advance(state, budget)?,
+            Phase::Done => Progress::Stalled,
         };
-        if !alive && self.singular && self.shift > 0.0 {
-            // Free rows may change sign, so neither sign of the shift is the right one unless A is monotone.
-            self.shift = -SHIFT;
-            self.begin(state)?;
-            return Ok(Progress::Continue);
+        if progress == Progress::OutOfTime {
+            return Ok(progress);
         }
-        self.gather();
+        self.path.gather(&mut self.out);
         if self.phase == Phase::Done {
             self.polish()?;
         }
-        let finite = self.scaled.publish(&self.out, state);
-        Ok(match (alive, self.phase) {
-            (false, _) => Progress::Ray,
-            (true, Phase::Done) => Progress::Stalled,
-            _ if !finite => Progress::Stalled,
-            _ => Progress::Continue,
+        let is_finite = self.publish(problem, state);
+        Ok(match (progress, self.phase) {
+            (Progress::Continue, Phase::Done) => Progress::Stalled,
+            (Progress::Continue, _) if !is_finite => Progress::Stalled,
+            (progress, _) => progress,
         })
     }
 }
@@ -175,284 +171,117 @@ impl Lemke {
     /// Go to the starting vertex.
     fn begin(&mut self, state: &State) -> Result<()> {
         let n = self.scaled.len();
-        refill(&mut self.tableau, n * (n + 1), 0.0)?;
-        refill(&mut self.basic, n, Variable::Artificial)?;
-        refill(&mut self.nonbasic, n + 1, Variable::Artificial)?;
-        refill(&mut self.upper, n, false)?;
-        refill(&mut self.column, n, usize::MAX)?;
         refill(&mut self.free, n, 0)?;
-        for v in [&mut self.value, &mut self.y, &mut self.v, &mut self.out, &mut self.outward] {
+        for v in [&mut self.v, &mut self.out, &mut self.step] {
             refill(v, n, 0.0)?;
         }
         self.scaled.enter(&state.x, &mut self.out);
-        for i in 0..n {
-            let (lo, hi) = (self.scaled.lo[i], self.scaled.hi[i]);
-            self.upper[i] = hi.is_finite() && (lo == f64::NEG_INFINITY || self.out[i] - lo > hi - self.out[i]);
-            self.outward[i] = if self.upper[i] { -1.0 } else { 1.0 };
-            self.y[i] = if self.upper[i] { hi } else { lo };
-            if lo == f64::NEG_INFINITY && hi == f64::INFINITY {
-                self.y[i] = 0.0;
-            }
-            (self.basic[i], self.nonbasic[i]) = (Variable::V(i), Variable::X(i));
-            for j in 0..n {
-                self.tableau[i * (n + 1) + j] = self.scaled.a[j * n + i];
-            }
-        }
-        self.scaled.multiply(&self.y, &mut self.value);
-        self.singular = false;
+        self.path.begin(&self.scaled, &self.out)?;
         self.phase = Phase::Begin;
+        (self.pivots, self.since) = (0, 0);
         Ok(())
     }
 
-    fn is_free(&self, i: usize) -> bool {
-        self.scaled.lo[i] == f64::NEG_INFINITY && self.scaled.hi[i] == f64::INFINITY
-    }
-
-    fn is_fixed(&self, i: usize) -> bool {
-        self.scaled.lo[i] == self.scaled.hi[i]
-    }
-
-    /// Solve for the free rows' y: pivots of largest size among their rows and columns. False: out of time.
-    fn eliminate_free(&mut self, budget: &Budget) -> bool {
-        let n = self.basic.len();
-        loop {
-            let mut best: Option<(usize, usize, f64)> = None;
-            for r in 0..n {
-                if !matches!(self.basic[r], Variable::V(i) if self.is_free(i)) {
-                    continue;
-                }
-                for c in 0..n {
-                    let size = self.tableau[r * (n + 1) + c].abs();
-                    let candidate = matches!(self.nonbasic[c], Variable::X(j) if self.is_free(j));
-                    if candidate && best.is_none_or(|b| size > b.2) {
-                        best = Some((r, c, size));
-                    }
-                }
+    /// One pivot of the path.
+    fn advance(&mut self, state: &State, budget: &Budget) -> Result<Progress> {
+        let step = self.path.advance();
+        self.pivots += 1;
+        self.since += 1;
+        let is_wrong = match step {
+            Step::Done => {
+                self.phase = Phase::Done;
+                return Ok(Progress::Continue);
             }
-            let Some((r, c, size)) = best else { return true };
+            Step::Ray => true,
+            Step::Moved if self.path.has_returned(self.pivots) => true,
+            Step::Moved => self.since.is_multiple_of(CHECK) && !self.path.is_accurate(&self.scaled, &mut self.out, &mut self.v),
+        };
+        if !is_wrong {
+            return Ok(Progress::Continue);
+        }
+        if self.since > 1 {
+            // What the tableau says may be round-off: compute it from the matrix, and look again.
+            self.since = 0;
+            if self.path.rebuild(&self.scaled, budget) {
+                return Ok(Progress::Continue);
+            }
             if budget.spent() {
-                return false;
+                return Ok(Progress::OutOfTime);
             }
-            if size <= SINGULAR || size.is_nan() {
-                self.tableau[r * (n + 1) + c] = self.shift;
-                self.singular = true;
-            }
-            let step = -self.value[r] / self.tableau[r * (n + 1) + c];
-            self.pivot(r, c, step, 0.0);
         }
+        let end = if step == Step::Ray { Progress::Ray } else { Progress::Stalled };
+        self.next_path(state, end)
     }
 
-    /// Let t enter at the least value that makes every basic v's sign right.
-    fn cover(&mut self) {
-        let n = self.basic.len();
-        let mut worst: Option<(usize, f64)> = None;
-        for r in 0..n {
-            let Variable::V(i) = self.basic[r] else { continue };
-            if self.is_fixed(i) || self.is_free(i) {
-                continue;
-            }
-            let sign = if self.upper[i] { -1.0 } else { 1.0 };
-            self.tableau[r * (n + 1) + n] = sign;
-            let short = -sign * self.value[r];
-            // Of equal ones the last: that is the lexicographic order of the perturbation.
-            if short > 0.0 && worst.is_none_or(|w| short >= w.1) {
-                worst = Some((r, short));
-            }
+    /// Begin another path, or end.
+    fn next_path(&mut self, state: &State, end: Progress) -> Result<Progress> {
+        self.tried += 1;
+        if self.follows && self.tried < PATHS {
+            self.begin(state)?;
+            return Ok(Progress::Continue);
         }
-        match worst {
-            None => self.phase = Phase::Done,
-            Some((r, short)) => {
-                let left = self.basic[r];
-                self.pivot(r, n, short, 0.0);
-                self.call_partner(left);
-            }
+        if !self.follows && self.path.has_shifts() && self.shift > 0.0 {
+            // Free rows may change sign, so neither sign of the shift is the right one unless A is monotone.
+            self.shift = -SHIFT;
+            self.begin(state)?;
+            return Ok(Progress::Continue);
         }
+        Ok(end)
     }
 
-    /// One pivot of the path; false on a ray.
-    fn advance(&mut self, c: usize, direction: f64) -> bool {
-        let n = self.basic.len();
-        // Where the entering variable meets its own other bound.
-        let own = match self.nonbasic[c] {
-            Variable::X(i) => self.scaled.hi[i] - self.scaled.lo[i],
-            _ => f64::INFINITY,
-        };
-        let mut best: Option<(usize, f64)> = None;
-        for r in 0..n {
-            let rate = direction * self.tableau[r * (n + 1) + c];
-            if rate.abs() <= PIVOT || rate.is_nan() {
-                continue;
-            }
-            let (lo, hi) = self.limits(self.basic[r]);
-            let room = if rate < 0.0 { (self.value[r] - lo) / -rate } else { (hi - self.value[r]) / rate };
-            if room == f64::INFINITY || room.is_nan() {
-                continue;
-            }
-            let room = room.max(0.0);
-            let better = best.is_none_or(|(s, least)| {
-                let tie = (room - least).abs() <= TIE * (1.0 + room.max(least));
-                if !tie {
-                    return room < least;
-                }
-                self.basic[r] == Variable::Artificial
-                    || (self.basic[s] != Variable::Artificial && self.is_lexicographically_less(r, s, c, direction))
-            });
-            if better {
-                best = Some((r, room));
-            }
+    /// Hand y to the driver.
+    fn publish(&mut self, problem: &Problem, state: &mut State) -> bool {
+        if !self.follows {
+            return self.scaled.publish(&self.out, state);
         }
-        match best {
-            Some((r, room)) if room <= own => {
-                let left = self.basic[r];
-                let rate = direction * self.tableau[r * (n + 1) + c];
-                let entering_from = match self.nonbasic[c] {
-                    Variable::X(i) => self.y[i],
-                    _ => 0.0,
-                };
-                self.pivot(r, c, direction * room, entering_from);
-                if let Variable::X(i) = left {
-                    self.upper[i] = rate > 0.0;
-                    self.y[i] = if self.upper[i] { self.scaled.hi[i] } else { self.scaled.lo[i] };
-                }
-                self.call_partner(left);
-                true
-            }
-            _ if own.is_finite() => {
-                for r in 0..n {
-                    self.value[r] += direction * own * self.tableau[r * (n + 1) + c];
-                }
-                if let Variable::X(i) = self.nonbasic[c] {
-                    self.upper[i] = direction > 0.0;
-                    self.y[i] = if self.upper[i] { self.scaled.hi[i] } else { self.scaled.lo[i] };
-                    self.call(Variable::V(i));
-                }
-                true
-            }
-            _ => false,
+        // Friction rows have no bounds of their own; those that follow hold at the new impulses.
+        for i in (0..problem.len()).filter(|&i| problem.friction().normal_of(i).is_some()) {
+            (state.lo[i], state.hi[i]) = problem.own_bounds(i);
         }
+        let is_finite = self.scaled.publish(&self.out, state);
+        problem.bounds_at(&state.x, &mut state.lo, &mut state.hi);
+        is_finite
     }
 
-    /// Bounds of a basic variable.
-    fn limits(&self, variable: Variable) -> (f64, f64) {
-        let inf = f64::INFINITY;
-        match variable {
-            Variable::Artificial => (0.0, inf),
-            Variable::X(i) => (self.scaled.lo[i], self.scaled.hi[i]),
-            Variable::V(i) if self.is_fixed(i) || self.is_free(i) => (-inf, inf),
-            Variable::V(i) if self.upper[i] => (-inf, 0.0),
-            Variable::V(_) => (0.0, inf),
-        }
-    }
-
-    /// Does row r block before row s when b_k is perturbed by δᵏ, outwards from each starting bound?
-    fn is_lexicographically_less(&self, r: usize, s: usize, c: usize, direction: f64) -> bool {
-        let width = self.basic.len() + 1;
-        let (gr, gs) = (direction * self.tableau[r * width + c], direction * self.tableau[s * width + c]);
-        for k in 0..self.basic.len() {
-            let entry = |row: usize| match self.column[k] {
-                usize::MAX => f64::from(u8::from(self.basic[row] == Variable::V(k))),
-                column => -self.tableau[row * width + column],
-            };
-            let (er, es) = (-self.outward[k] * entry(r) / gr, -self.outward[k] * entry(s) / gs);
-            if (er - es).abs() > TIE * (er.abs() + es.abs()) {
-                return er < es;
-            }
-        }
-        false
-    }
-
-    /// The partner of the variable that left enters.
-    fn call_partner(&mut self, left: Variable) {
-        match left {
-            Variable::Artificial => self.phase = Phase::Done,
-            Variable::X(i) => self.call(Variable::V(i)),
-            Variable::V(i) => self.call(Variable::X(i)),
-        }
-    }
-
-    /// Enter a variable from its bound.
-    fn call(&mut self, variable: Variable) {
-        let up = match variable {
-            Variable::X(i) | Variable::V(i) => !self.upper[i],
-            Variable::Artificial => true,
-        };
-        if let Some(c) = self.nonbasic.iter().position(|v| *v == variable) {
-            self.phase = Phase::Path(c, if up { 1.0 } else { -1.0 });
-        }
-    }
-
-    /// Exchange basic r and nonbasic c, which moves by `step` from `from`.
-    fn pivot(&mut self, r: usize, c: usize, step: f64, from: f64) {
-        let n = self.basic.len();
-        let width = n + 1;
-        for i in 0..n {
-            self.value[i] += step * self.tableau[i * width + c];
-        }
-        self.value[r] = from + step;
-        let inverse = 1.0 / self.tableau[r * width + c];
-        let (above, rest) = self.tableau.split_at_mut(r * width);
-        let (row, below) = rest.split_at_mut(width);
-        for value in row.iter_mut() {
-            *value *= -inverse;
-        }
-        row[c] = inverse;
-        for other in above.chunks_exact_mut(width).chain(below.chunks_exact_mut(width)) {
-            let factor = other[c];
-            if factor != 0.0 {
-                other[c] = 0.0;
-                for (o, p) in other.iter_mut().zip(row.iter()) {
-                    *o += factor * p;
-                }
-            }
-        }
-        if let Variable::V(k) = self.basic[r] {
-            self.column[k] = c;
-        }
-        if let Variable::V(k) = self.nonbasic[c] {
-            self.column[k] = usize::MAX;
-        }
-        std::mem::swap(&mut self.basic[r], &mut self.nonbasic[c]);
-    }
-
-    /// y of every row.
-    fn gather(&mut self) {
-        self.out.copy_from_slice(&self.y);
-        for (variable, value) in self.basic.iter().zip(&self.value) {
-            if let Variable::X(i) = variable {
-                self.out[*i] = *value;
-            }
-        }
-    }
-
-    /// Solve the rows between their bounds from the matrix itself.
+    /// Solve the rows between their bounds from the matrix itself, sliding rows tied to their normals.
     fn polish(&mut self) -> Result<()> {
-        let n = self.basic.len();
+        let n = self.scaled.len();
+        let Lemke { scaled, lu, path, v, free, step, out, .. } = self;
         let mut m = 0;
-        for i in 0..n {
-            if self.basic.contains(&Variable::X(i)) {
-                self.free[m] = i;
-                m += 1;
-            }
+        for i in (0..n).filter(|&i| path.is_basic(i)) {
+            free[m] = i;
+            m += 1;
         }
-        let block = self.lu.matrix(m)?;
+        let block = lu.matrix(m)?;
         for q in 0..m {
             for p in 0..m {
-                block[q * m + p] = self.scaled.a[self.free[q] * n + self.free[p]];
+                block[q * m + p] = scaled.a[free[q] * n + free[p]];
             }
+        }
+        for (i, normal, slope) in path.sliding() {
+            let Ok(q) = free[..m].binary_search(&normal) else { continue };
+            for p in 0..m {
+                block[q * m + p] += slope * scaled.a[i * n + free[p]];
+            }
+        }
+        for q in 0..m {
             block[q * m + q] += POLISH_SHIFT;
         }
-        self.lu.factor();
+        lu.factor();
         for _ in 0..POLISH {
-            self.scaled.multiply(&self.out, &mut self.v);
+            scaled.multiply(out, v);
             for p in 0..m {
-                self.value[p] = -self.v[self.free[p]];
+                step[p] = -v[free[p]];
             }
-            self.lu.solve(&mut self.value[..m]);
-            if !self.value[..m].iter().all(|d| d.is_finite()) {
+            lu.solve(&mut step[..m]);
+            if !step[..m].iter().all(|d| d.is_finite()) {
                 break;
             }
             for p in 0..m {
-                self.out[self.free[p]] += self.value[p];
+                out[free[p]] += step[p];
+            }
+            for (i, normal, slope) in path.sliding() {
+                out[i] = slope * out[normal];
             }
         }
         Ok(())

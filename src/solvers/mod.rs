@@ -22,6 +22,7 @@ mod interior_point;
 mod island_sweeps;
 mod jacobi;
 mod lemke;
+mod lemke_path;
 mod minmap_newton;
 mod newton;
 mod nncg;

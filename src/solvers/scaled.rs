@@ -39,6 +39,11 @@ impl Scaled {
         self.b.len()
     }
 
+    /// What y_i is multiplied by to give x_i.
+    pub fn unit(&self, i: usize) -> f64 {
+        self.d[i]
+    }
+
     /// Copy the problem with the bounds of `state`.
     pub fn fill(&mut self, problem: &Problem, state: &State) -> Result<()> {
         let n = problem.len();
