@@ -95,7 +95,7 @@ pub struct Stage {
 }
 
 /// Most stages of a plan.
-pub const MAX_STAGES: usize = 7;
+pub const MAX_STAGES: usize = 8;
 
 /// Sweeps from a start that is nearly good enough.
 const FEW_SWEEPS: usize = 4;
@@ -113,6 +113,8 @@ const FEW_INTERIOR_STEPS: usize = 40;
 const TIED_PIVOTS: usize = 2000;
 /// Passes over the islands: one, unless time is limited.
 const ISLAND_PASSES: usize = 1000;
+/// Pivots along Lemke's paths where friction bounds move.
+const COMPLEMENTARY_PIVOTS: usize = 20_000;
 /// Sweeps that come last.
 const LAST_SWEEPS: usize = 1000;
 /// Newton steps on the projections that come last.
@@ -231,6 +233,9 @@ impl Plan {
         let takes_dense_lu = takes_dense_lu(problem);
         if takes_dense_lu || problem.bodies() > 0 {
             self.push(SolverKind::InteriorPoint, Reason::Redundant, FEW_INTERIOR_STEPS);
+        }
+        if problem.len() <= SMALL {
+            self.push(SolverKind::Lemke, Reason::LastResort, COMPLEMENTARY_PIVOTS);
         }
         let pivots = if takes_dense_lu { TIED_PIVOTS } else { SolverKind::Bpp.default_iterations() };
         self.push(SolverKind::Bpp, Reason::Polish, pivots);

@@ -47,8 +47,9 @@ const POLISH_SHIFT: f64 = 1e-9;
 const POLISH: usize = 4;
 /// Pivots between two comparisons of the tableau with the matrix; one costs as much as a pivot.
 const CHECK: usize = 16;
-/// Paths that are tried where friction is coupled.
-const PATHS: usize = 12;
+/// Paths that are tried where friction is coupled, and elsewhere, where only round-off makes another one end elsewhere.
+const PATHS_COUPLED: usize = 12;
+const PATHS: usize = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
@@ -66,6 +67,7 @@ pub(super) struct Lemke {
     free: Vec<usize>,
     step: Vec<f64>,
     out: Vec<f64>,
+    /// What singular free rows are given on this path.
     shift: f64,
     phase: Phase,
     /// Paths tried so far.
@@ -73,6 +75,8 @@ pub(super) struct Lemke {
     /// Pivots of this path, and since the tableau was computed from the matrix.
     pivots: usize,
     since: usize,
+    /// Has a basis returned on this path?
+    returned: bool,
     /// Is friction a part of the path?
     follows: bool,
 }
@@ -92,6 +96,7 @@ impl Default for Lemke {
             tried: 0,
             pivots: 0,
             since: 0,
+            returned: false,
             follows: false,
         }
     }
@@ -178,7 +183,7 @@ impl Lemke {
         self.scaled.enter(&state.x, &mut self.out);
         self.path.begin(&self.scaled, &self.out)?;
         self.phase = Phase::Begin;
-        (self.pivots, self.since) = (0, 0);
+        (self.pivots, self.since, self.returned) = (0, 0, false);
         Ok(())
     }
 
@@ -187,19 +192,22 @@ impl Lemke {
         let step = self.path.advance();
         self.pivots += 1;
         self.since += 1;
+        let has_returned = step == Step::Moved && self.path.has_returned(self.pivots);
         let is_wrong = match step {
             Step::Done => {
                 self.phase = Phase::Done;
                 return Ok(Progress::Continue);
             }
             Step::Ray => true,
-            Step::Moved if self.path.has_returned(self.pivots) => true,
+            Step::Moved if has_returned => true,
             Step::Moved => self.since.is_multiple_of(CHECK) && !self.path.is_accurate(&self.scaled, &mut self.out, &mut self.v),
         };
         if !is_wrong {
             return Ok(Progress::Continue);
         }
-        if self.since > 1 {
+        let may_be_round_off = self.since > 1 && !self.returned;
+        self.returned |= has_returned;
+        if may_be_round_off {
             // What the tableau says may be round-off: compute it from the matrix, and look again.
             self.since = 0;
             if self.path.rebuild(&self.scaled, budget) {
@@ -216,17 +224,13 @@ impl Lemke {
     /// Begin another path, or end.
     fn next_path(&mut self, state: &State, end: Progress) -> Result<Progress> {
         self.tried += 1;
-        if self.follows && self.tried < PATHS {
-            self.begin(state)?;
-            return Ok(Progress::Continue);
+        if self.tried >= if self.follows { PATHS_COUPLED } else { PATHS } {
+            return Ok(end);
         }
-        if !self.follows && self.path.has_shifts() && self.shift > 0.0 {
-            // Free rows may change sign, so neither sign of the shift is the right one unless A is monotone.
-            self.shift = -SHIFT;
-            self.begin(state)?;
-            return Ok(Progress::Continue);
-        }
-        Ok(end)
+        // Free rows may change sign, so neither sign of the shift is the right one unless A is monotone.
+        self.shift = -self.shift;
+        self.begin(state)?;
+        Ok(Progress::Continue)
     }
 
     /// Hand y to the driver.

@@ -115,6 +115,8 @@ pub(super) struct Path {
     kept: Vec<(Variable, bool)>,
     kept_entering: Option<(Variable, bool)>,
     keep_at: usize,
+    /// The basis whose tableau is computed anew.
+    basis: Vec<(Variable, bool)>,
 }
 
 impl Path {
@@ -128,6 +130,7 @@ impl Path {
         reserve(&mut self.upper, n)?;
         reserve(&mut self.shifts, n)?;
         reserve(&mut self.kept, n)?;
+        reserve(&mut self.basis, n)?;
         for v in [&mut self.lo, &mut self.hi, &mut self.value, &mut self.y, &mut self.outward, &mut self.cover] {
             reserve(v, n)?;
         }
@@ -375,10 +378,6 @@ impl Path {
     /// Is there nothing to do: is every sign right, with t = 0?
     pub fn is_covered(&self) -> bool {
         self.entering.is_none()
-    }
-
-    pub fn has_shifts(&self) -> bool {
-        !self.shifts.is_empty()
     }
 
     /// One pivot of the path.
@@ -706,7 +705,7 @@ impl Path {
         let n = self.len();
         let entering = self.entering;
         // Each row: is its y basic, is its v?
-        let mut leaves = std::mem::take(&mut self.kept);
+        let mut leaves = std::mem::take(&mut self.basis);
         leaves.clear();
         for i in 0..n {
             let x_is_basic = matches!(self.x_place[i], Place::Basic(_));
@@ -744,9 +743,7 @@ impl Path {
             let step = -self.value[best.0] / self.at(best.0, c);
             self.pivot(best.0, c, step, 0.0);
         }
-        leaves.clear();
-        self.kept = leaves;
-        self.kept_entering = None;
+        self.basis = leaves;
         self.entering = entering;
         is_regular && self.value.iter().all(|v| v.is_finite())
     }
@@ -772,5 +769,5 @@ fn weight(i: usize, path: usize) -> f64 {
     }
     let mut hash = (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (path as u64).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     hash = (hash ^ (hash >> 29)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    0.5 + (hash >> 11) as f64 / (1u64 << 53) as f64
+    10f64.powf(4.0 * ((hash >> 11) as f64 / (1u64 << 53) as f64) - 2.0)
 }
