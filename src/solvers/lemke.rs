@@ -45,6 +45,8 @@ const SHIFT: f64 = 1e-7;
 /// The last solve: a proximal term that keeps redundant rows solvable, and how often it is repeated.
 const POLISH_SHIFT: f64 = 1e-9;
 const POLISH: usize = 4;
+/// A path's end is a solution when its natural residual is at most this share of the largest b, in the scaled units.
+const RESIDUAL: f64 = 1e-6;
 /// Pivots between two comparisons of the tableau with the matrix; one costs as much as a pivot.
 const CHECK: usize = 16;
 /// Paths that are tried where friction is coupled, and elsewhere, where only round-off makes another one end elsewhere.
@@ -164,6 +166,10 @@ impl Solver for Lemke {
             self.polish()?;
         }
         let is_finite = self.publish(problem, state);
+        if self.phase == Phase::Done && !self.is_solution() {
+            // The path ended where round-off is as large as b.
+            return self.next_path(state, Progress::Stalled);
+        }
         Ok(match (progress, self.phase) {
             (Progress::Continue, Phase::Done) => Progress::Stalled,
             (Progress::Continue, _) if !is_finite => Progress::Stalled,
@@ -231,6 +237,13 @@ impl Lemke {
         self.shift = -self.shift;
         self.begin(state)?;
         Ok(Progress::Continue)
+    }
+
+    /// Is the point found a solution, but for a small part of b? Elsewhere the tableau and the matrix are of two minds.
+    fn is_solution(&mut self) -> bool {
+        let size = self.scaled.b.iter().fold(0.0f64, |size, b| size.max(b.abs()));
+        self.scaled.multiply(&self.out, &mut self.v);
+        self.path.residual(&self.out, &self.v) <= RESIDUAL * size
     }
 
     /// Hand y to the driver.

@@ -748,6 +748,23 @@ impl Path {
         is_regular && self.value.iter().all(|v| v.is_finite())
     }
 
+    /// Largest natural residual of a row at y with velocities v, in the scaled units.
+    pub fn residual(&self, y: &[f64], v: &[f64]) -> f64 {
+        (0..self.len()).fold(0.0f64, |most, i| {
+            let (lo, hi) = match self.law[i] {
+                Law::Friction { normal, reach } => (-reach * y[normal].max(0.0), reach * y[normal].max(0.0)),
+                _ => (self.lo[i], self.hi[i]),
+            };
+            let residual = (y[i] - (y[i] - v[i]).max(lo).min(hi)).abs();
+            // NaN is no solution.
+            if residual <= most {
+                most
+            } else {
+                residual
+            }
+        })
+    }
+
     /// y of every row.
     pub fn gather(&self, out: &mut [f64]) {
         out.copy_from_slice(&self.y);
