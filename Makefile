@@ -26,7 +26,7 @@ test: ## everything: set-up, unit, property, corpus and misuse tests, C examples
 	@scripts/setup.sh cargo gcc g++ clang valgrind nm pkg-config cmake dpkg-buildpackage dh bullet.pc ode.pc h5dump
 	$(CARGO) test --workspace
 
-# What `make soak` tries; FLAGS takes any other option of `mlcp-lab soak`, such as --seed 7.
+# What `make soak` tries; SEED=7 tells all about one problem of one family; FLAGS takes any other option of `mlcp-lab soak`.
 FAMILIES ?= all
 FORMS    ?= all
 STARTS   ?= all
@@ -37,7 +37,7 @@ THREADS  ?= $(shell nproc 2>/dev/null || echo 1)
 soak: ## generated problems whose solution is known, by auto, from good and bad starts; FAMILIES=door,wall PROBLEMS=10000 FIRST=5000
 	@scripts/setup.sh cargo
 	$(CARGO) run --release -p mlcp-lab -- soak --families $(FAMILIES) --forms $(FORMS) --starts $(STARTS) --solver $(SOLVER) \
-	    --problems $(or $(PROBLEMS),1000) --first $(FIRST) --threads $(THREADS) $(FLAGS)
+	    $(if $(SEED),--seed $(SEED),--problems $(or $(PROBLEMS),1000) --first $(FIRST)) --threads $(THREADS) $(FLAGS)
 
 bench: ## criterion benchmarks, and what monitoring costs
 	@scripts/setup.sh cargo
