@@ -10,7 +10,7 @@ LINK    = -Iinclude -L$(LIB) -Wl,-rpath,$(abspath $(LIB)) -lmlcp -lm
 BIN     = target/examples
 PREFIX ?= /usr/local
 
-.PHONY: demo test bench bench-recording bench-peers bench-scale examples engines bullet ode lib install header docs reproduction clean help
+.PHONY: demo test bench bench-recording bench-peers bench-scale examples engines bullet ode lib install header docs reproduction soak clean help
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 17
@@ -25,6 +25,19 @@ demo: examples ## build the library and the C examples, then run the first two
 test: ## everything: set-up, unit, property, corpus and misuse tests, C examples with gcc and clang, valgrind
 	@scripts/setup.sh cargo gcc g++ clang valgrind nm pkg-config cmake dpkg-buildpackage dh bullet.pc ode.pc h5dump
 	$(CARGO) test --workspace
+
+# What `make soak` tries; SEED=7 tells all about one problem of one family; FLAGS takes any other option of `mlcp-lab soak`.
+FAMILIES ?= all
+FORMS    ?= all
+STARTS   ?= all
+SOLVER   ?= auto
+FIRST    ?= 0
+THREADS  ?= $(shell nproc 2>/dev/null || echo 1)
+
+soak: ## generated problems whose solution is known, by auto, from good and bad starts; FAMILIES=door,wall PROBLEMS=10000 FIRST=5000
+	@scripts/setup.sh cargo
+	$(CARGO) run --release -p mlcp-lab -- soak --families $(FAMILIES) --forms $(FORMS) --starts $(STARTS) --solver $(SOLVER) \
+	    $(if $(SEED),--seed $(SEED),--problems $(or $(PROBLEMS),1000) --first $(FIRST)) --threads $(THREADS) $(FLAGS)
 
 bench: ## criterion benchmarks, and what monitoring costs
 	@scripts/setup.sh cargo

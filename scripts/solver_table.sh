@@ -1,13 +1,14 @@
 #!/bin/sh
-# Measures every solver on the recorded problems and writes the table into docs/solvers.md, between its two markers.
+# Measures every solver on the recorded problems and on the generated ones of outside.h5, and writes the table into docs/solvers.md, between its two markers.
 # Counts and iterations are the same on every machine; times are left out because they are not.
 set -eu
 cd "$(dirname "$0")/.."
-lab() { cargo run --release --quiet -p mlcp-lab -- replay tests/data/engines.h5 --solver all --repeats 1 --tsv --friction "$1"; }
+lab() { cargo run --release --quiet -p mlcp-lab -- replay "tests/data/$1.h5" --solver all --repeats 1 --tsv --friction "$2"; }
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-lab frozen > "$folder/frozen" 2> /dev/null
-lab coupled > "$folder/coupled" 2> /dev/null
+lab engines frozen > "$folder/frozen" 2> /dev/null
+lab engines coupled > "$folder/coupled" 2> /dev/null
+lab outside coupled > "$folder/outside" 2> /dev/null
 awk -F '\t' '
     FNR == 1 { mode++; for (i = 1; i <= NF; i++) column[$i] = i; next }
     {
@@ -25,14 +26,14 @@ awk -F '\t' '
         return values[int((n + 1) / 2)]
     }
     END {
-        print "| solver | frozen | coupled | relative error above 1e-3, frozen / coupled | median iterations, frozen |"
-        print "|---|---|---|---|---|"
+        print "| solver | frozen | coupled | outside, coupled | relative error above 1e-3, frozen / coupled / outside | median iterations, frozen |"
+        print "|---|---|---|---|---|---|"
         for (k = 1; k <= count; k++) {
             s = order[k]
-            printf "| `%s` | %d of %d | %d of %d | %d / %d | %d |\n", s, solved[1, s], total[1, s], solved[2, s], total[2, s], \
-                far[1, s], far[2, s], median(iterations[s])
+            printf "| `%s` | %d of %d | %d of %d | %d of %d | %d / %d / %d | %d |\n", s, solved[1, s], total[1, s], \
+                solved[2, s], total[2, s], solved[3, s], total[3, s], far[1, s], far[2, s], far[3, s], median(iterations[s])
         }
-    }' "$folder/frozen" "$folder/coupled" > "$folder/table"
+    }' "$folder/frozen" "$folder/coupled" "$folder/outside" > "$folder/table"
 awk -v table="$folder/table" '
     /<!-- table: end -->/ { skip = 0 }
     !skip { print }

@@ -92,6 +92,7 @@ impl Solver {
         unsafe {
             let matrix = match step.form {
                 Form::Dense => mlcp_problem_set_dense(p, n, step.a.as_ptr(), step.a.len(), n, 0),
+                Form::Lower => mlcp_problem_set_dense(p, n, step.a.as_ptr(), step.a.len(), n, 1),
                 Form::Csr => {
                     let (start, columns, values) = &step.csr;
                     mlcp_problem_set_csr(

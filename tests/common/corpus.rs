@@ -1,4 +1,4 @@
-//! Problems recorded from Bullet and ODE, `tests/data/engines.h5`.
+//! Problems recorded from Bullet and ODE, `tests/data/engines.h5`, and generated ones, `tests/data/outside.h5`.
 //!
 //! w = A x + b throughout.
 
@@ -9,11 +9,14 @@ use mlcp::{FrictionMode, Problem, Triangle};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     Dense,
+    /// The lower triangle alone, the rest of the buffer NaN: nobody may read it.
+    Lower,
     Csr,
     Jacobian,
 }
 
 impl Form {
+    /// One of each kind of operator; the lower triangle makes the operator that all entries make.
     pub const ALL: [Form; 3] = [Form::Dense, Form::Csr, Form::Jacobian];
 }
 
@@ -47,7 +50,7 @@ pub struct CorpusProblem {
     pub findex: Vec<i32>,
     /// Of the friction rows.
     pub mu: Vec<f64>,
-    /// Reference solution with coupled friction; not unique where the problem is rank-deficient.
+    /// Reference solution with coupled friction; not unique where the problem is rank-deficient; empty where none is known.
     pub x_ref: Vec<f64>,
     /// The engine's warm start, if it keeps one.
     pub x0: Option<Vec<f64>>,
@@ -56,6 +59,7 @@ pub struct CorpusProblem {
     pub dantzig: Option<Vec<f64>>,
     /// ODE works in forces and accelerations: joules need x·dt and w·dt.
     pub units_are_forces: bool,
+    /// 1 where none is recorded.
     pub dt: f64,
 }
 
@@ -95,6 +99,7 @@ impl CorpusProblem {
         let name = &self.name;
         match form {
             Form::Dense => problem.set_dense(self.n, &self.dense(), self.n, Triangle::Full),
+            Form::Lower => problem.set_dense(self.n, &lower_triangle(self.n, self.dense()), self.n, Triangle::Lower),
             Form::Csr => problem.set_csr(self.n, &self.row_start, &self.columns, &self.values),
             Form::Jacobian => {
                 let j = self.jacobian.as_ref().unwrap_or_else(|| panic!("{name} has no Jacobian"));
@@ -177,9 +182,23 @@ impl CorpusProblem {
 
 /// Every recorded problem, sorted by name.
 pub fn load() -> Vec<CorpusProblem> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/engines.h5");
+    let problems = load_file("engines.h5");
+    let bare = problems.iter().find(|p| p.x_ref.is_empty());
+    assert!(bare.is_none(), "{:?} has no x_ref", bare.map(|p| &p.name));
+    problems
+}
+
+/// Every problem of a file in `tests/data`, sorted by name.
+pub fn load_file(name: &str) -> Vec<CorpusProblem> {
+    let path = format!("{}/tests/data/{name}", env!("CARGO_MANIFEST_DIR"));
     let file = Dataset::open(path.as_ref()).unwrap_or_else(|e| panic!("{e}"));
     (0..file.problems()).map(|k| file.problem(k).unwrap_or_else(|e| panic!("{e}")).into()).collect()
+}
+
+/// All entries above the diagonal made NaN.
+pub fn lower_triangle(n: usize, mut a: Vec<f64>) -> Vec<f64> {
+    (0..n).for_each(|i| a[i * n + i + 1..(i + 1) * n].fill(f64::NAN));
+    a
 }
 
 /// The recorded problem of that name.
@@ -200,12 +219,12 @@ impl From<Recorded> for CorpusProblem {
             hi: r.hi,
             findex: r.findex,
             mu: r.mu,
-            x_ref: r.x_ref.unwrap_or_else(|| panic!("{} has no x_ref", r.name)),
+            x_ref: r.x_ref.unwrap_or_default(),
             x0: r.x0,
             jacobian: r.jacobian,
             dantzig: r.engine_solutions.into_iter().find(|s| s.name.ends_with("_dantzig") && s.ok).map(|s| s.x),
             units_are_forces: r.units_are_forces,
-            dt: r.step.unwrap_or_else(|| panic!("{} has no step", r.name)),
+            dt: r.step.unwrap_or(1.0),
             name: r.name,
         }
     }

@@ -1,6 +1,6 @@
 //! Two-body constraint rows, random or of boxes in contact, with an A of their own made by plain loops.
 
-use super::corpus::Form;
+use super::corpus::{lower_triangle, Form};
 use super::problems::{to_csr, Kind};
 use super::random::Random;
 use mlcp::{FrictionMode, Problem, Triangle};
@@ -213,6 +213,7 @@ impl RowProblem {
         let n = self.len();
         match form {
             Form::Dense => problem.set_dense(n, &self.dense(), n, Triangle::Full),
+            Form::Lower => problem.set_dense(n, &lower_triangle(n, self.dense()), n, Triangle::Lower),
             Form::Csr => {
                 let (row_start, columns, values) = to_csr(n, &self.dense());
                 problem.set_csr(n, &row_start, &columns, &values)

@@ -117,10 +117,10 @@ fn one_case(plan: &Plan, problem: &Planted, form: Form, start: Start, x: Option<
         "  {:>4} {:>12} {:>12} {:>12} {:>12} {:>12} {:>12}",
         "row", "lo", "hi", "x", "w", "planted x", "planted w"
     );
-    for i in 0..problem.len().min(64) {
+    for (i, w) in w.iter().enumerate().take(64) {
         let (lo, hi) = problem.bounds_at(i, &answer.x);
         let (px, pw) = problem.solution.as_ref().map_or((f64::NAN, f64::NAN), |s| (s.x[i], s.w[i]));
-        println!("  {i:>4} {lo:>12.4e} {hi:>12.4e} {:>12.4e} {:>12.4e} {px:>12.4e} {pw:>12.4e}", answer.x[i], w[i]);
+        println!("  {i:>4} {lo:>12.4e} {hi:>12.4e} {:>12.4e} {:>12.4e} {px:>12.4e} {pw:>12.4e}", answer.x[i], w);
     }
     Ok(!verdict.is_bad())
 }

@@ -35,6 +35,8 @@ pub struct Tally {
     beaten: u64,
     not_kept: u64,
     slowest: (f64, u64),
+    /// Seconds from each kind of start, summed.
+    by_start: [f64; Start::ALL.len()],
     /// Cases with anything wrong, the worst first once sorted.
     pub bad: Vec<Case>,
 }
@@ -52,6 +54,7 @@ impl Tally {
             beaten: 0,
             not_kept: 0,
             slowest: (0.0, 0),
+            by_start: [0.0; Start::ALL.len()],
             bad: Vec::new(),
         }
     }
@@ -66,6 +69,7 @@ impl Tally {
         self.worse += u64::from(v.worse_than_start);
         self.beaten += u64::from(case.beaten);
         self.not_kept += u64::from(v.start_not_kept);
+        self.by_start[case.start as usize] += v.seconds;
         if v.seconds > self.slowest.0 {
             self.slowest = (v.seconds, case.seed);
         }
@@ -83,6 +87,7 @@ impl Tally {
         self.worse += other.worse;
         self.beaten += other.beaten;
         self.not_kept += other.not_kept;
+        self.by_start.iter_mut().zip(other.by_start).for_each(|(mine, more)| *mine += more);
         if other.slowest.0 > self.slowest.0 {
             self.slowest = other.slowest;
         }
@@ -106,7 +111,18 @@ impl Tally {
             == 0
     }
 
-    fn cells(&self) -> [String; 10] {
+    /// The start that takes longest in all, and its time over that of x = 0; a dash where only one kind was tried.
+    fn slowest_start(&self) -> String {
+        let cold = self.by_start[Start::Cold as usize];
+        let others = Start::ALL.into_iter().filter(|&s| s != Start::Cold);
+        let slowest = others.max_by(|&s, &t| self.by_start[s as usize].total_cmp(&self.by_start[t as usize]));
+        match slowest.map(|s| (s, self.by_start[s as usize])) {
+            Some((start, seconds)) if seconds > 0.0 && cold > 0.0 => format!("{} {:.2}", start.name(), seconds / cold),
+            _ => "-".into(),
+        }
+    }
+
+    fn cells(&self) -> [String; COLUMNS] {
         let unsolved: u64 = self.unsolved.iter().sum();
         let letters = "jcdl".chars().zip(self.unsolved).filter(|(_, count)| *count > 0);
         let by_form: Vec<String> = letters.map(|(letter, count)| format!("{letter} {count}")).collect();
@@ -131,6 +147,7 @@ impl Tally {
             self.beaten.to_string(),
             self.not_kept.to_string(),
             format!("{:.2} ({})", 1e3 * self.slowest.0, self.slowest.1),
+            self.slowest_start(),
             seeds,
         ]
     }
@@ -145,7 +162,9 @@ impl Tally {
     }
 }
 
-const HEADER: [&str; 10] = [
+const COLUMNS: usize = 11;
+
+const HEADER: [&str; COLUMNS] = [
     "family",
     "solves",
     "unsolved",
@@ -155,15 +174,16 @@ const HEADER: [&str; 10] = [
     "beaten",
     "not_kept",
     "slowest[ms] (seed)",
+    "start/cold",
     "worst_seeds",
 ];
 
 /// Write a line per family.
 pub fn table(out: &mut impl Write, tallies: &[Tally]) -> io::Result<()> {
-    let rows: Vec<[String; 10]> =
+    let rows: Vec<[String; COLUMNS]> =
         std::iter::once(HEADER.map(String::from)).chain(tallies.iter().map(Tally::cells)).collect();
     let width = |c: usize| rows.iter().map(|r| r[c].chars().count()).max().unwrap_or(0);
-    let widths: [usize; 10] = std::array::from_fn(width);
+    let widths: [usize; COLUMNS] = std::array::from_fn(width);
     for row in &rows {
         let line: Vec<String> = row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
         writeln!(out, "{}", line.join("  ").trim_end())?;
@@ -171,6 +191,7 @@ pub fn table(out: &mut impl Write, tallies: &[Tally]) -> io::Result<()> {
     writeln!(
         out,
         "unsolved by form: j two-body rows, c compressed rows, d dense, l lower triangle; false: \"converged\" that is not; \
-         worse: than the start or x = 0; beaten: no solution is known and another solver found less; not_kept: a converged answer as start is changed or takes iterations."
+         worse: than the start or x = 0; beaten: no solution is known and another solver found less; not_kept: a converged answer as start is changed or takes iterations; \
+         start/cold: the slowest kind of start and its time over that of x = 0, all problems together."
     )
 }
