@@ -124,7 +124,7 @@ fn setters() -> Vec<Row> {
         ("mlcp_problem_set_bounds", InvalidValue, &["lo[1] is NaN"], |f| bounds(f, &[0.0, NAN, 0.0], &HI)),
         ("mlcp_problem_set_bounds", InvalidValue, &["hi[0] is NaN"], |f| bounds(f, &LO, &[NAN, 1.0, 1.0])),
         ("mlcp_problem_set_bounds", InvalidValue, &["lo[0] is inf"], |f| bounds(f, &[INF, 0.0, 0.0], &HI)),
-        ("mlcp_problem_set_bounds", InvalidValue, &["lo[2] is 10000000000"], |f| bounds(f, &[0.0, 0.0, 1e10], &HI)),
+        ("mlcp_problem_set_bounds", InvalidValue, &["hi[2] - lo[2]", "overflows", "infinite"], |f| bounds(f, &[0.0, 0.0, -1e308], &[1.0, 1.0, 1e308])),
         ("mlcp_problem_set_bounds", InvalidValue, &["hi[2] is -inf"], |f| bounds(f, &LO, &[1.0, 1.0, -INF])),
         ("mlcp_problem_set_bounds", InvalidValue, &["lo[2] = 2", "hi[2] = 1"], |f| bounds(f, &[0.0, 0.0, 2.0], &[1.0; 3])),
         ("mlcp_problem_set_bounds", InvalidValue, &["row 1", "friction"], |f| bounds(f, &[0.0, 0.5, 0.0], &[1.0; 3])),
