@@ -7,7 +7,7 @@ mod toolchain;
 use mlcp::metrics::{
     duality_gap_row, energy_row, fischer_burmeister_row, merit_row, natural_row, penalized_row, Disc, DEFAULT_LAMBDA,
 };
-use mlcp::Measure;
+use mlcp::{Measure, Settings, SolverKind};
 use std::collections::BTreeSet;
 use std::fs;
 use toolchain::{compile, library_dir, root, run_ok, scratch, COMPILERS};
@@ -37,6 +37,26 @@ fn declared() -> BTreeSet<String> {
 fn committed_header_is_the_generated_one() {
     let generated = fs::read_to_string(concat!(env!("OUT_DIR"), "/mlcp.h")).expect("written by build.rs");
     assert!(generated == header(), "include/mlcp.h is stale: run `MLCP_WRITE_HEADER=1 cargo build` and commit it");
+}
+
+/// The limits that hold where settings say 0 stand with each solver in the header.
+#[test]
+fn the_header_has_every_solvers_default_limits() {
+    let text = header();
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let settings = Settings::default();
+    for kind in SolverKind::ALL {
+        let ending = format!(" = {},", kind as i32);
+        let at = |l: &&str| l.starts_with("MLCP_SOLVER_KIND_") && l.ends_with(&ending);
+        let k = lines.iter().position(at).unwrap_or_else(|| panic!("{} is not in mlcp.h", kind.name()));
+        let iterations = match kind.default_iterations() {
+            usize::MAX => "none".to_string(),
+            number => number.to_string(),
+        };
+        let (interval, window) = (settings.interval(kind), settings.stall_window(kind));
+        let wanted = format!("// max_iterations {iterations}, check_interval {interval}, stall_window {window}.");
+        assert_eq!(lines[k - 1], wanted, "{}", kind.name());
+    }
 }
 
 #[test]
