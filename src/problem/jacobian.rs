@@ -166,8 +166,8 @@ impl Root {
     }
 }
 
-/// Refuse rows that do not fit the bodies.
-fn check(inverse_mass: &[f64], rows: &[f64], bodies: &[i32], compliance: Option<&[f64]>) -> Result<()> {
+/// Refuse rows that do not fit the bodies. Returns whether all numbers are so small that no product overflows.
+fn check(inverse_mass: &[f64], rows: &[f64], bodies: &[i32], compliance: Option<&[f64]>) -> Result<bool> {
     if !inverse_mass.len().is_multiple_of(BODY_LEN) {
         return Err(Error::new(
             Status::InvalidSize,
@@ -188,8 +188,9 @@ fn check(inverse_mass: &[f64], rows: &[f64], bodies: &[i32], compliance: Option<
         ));
     }
     length("bodies", bodies.len(), product("bodies", n, 2)?)?;
-    // Most often one look settles it: then nothing overflows.
-    if !(are_small(inverse_mass, SMALL_MASS) && are_small(rows, SMALL_ENTRY)) {
+    // Most often one look settles it.
+    let mut small = are_small(inverse_mass, SMALL_MASS) && are_small(rows, SMALL_ENTRY);
+    if !small {
         finite("inverse_mass", inverse_mass)?;
         finite("jacobian", rows)?;
     }
@@ -201,13 +202,14 @@ fn check(inverse_mass: &[f64], rows: &[f64], bodies: &[i32], compliance: Option<
     }
     if let Some(c) = compliance {
         length("compliance", c.len(), n)?;
+        small &= are_small(c, SMALL_MASS);
         finite("compliance", c)?;
         if c.iter().fold(false, |any, &c| any | (c < 0.0)) {
             let i = c.iter().position(|&c| c < 0.0).unwrap_or(0);
             return Err(Error::new(Status::InvalidValue, format_args!("compliance[{i}] is {}, it must be >= 0", c[i])));
         }
     }
-    Ok(())
+    Ok(small)
 }
 
 /// Are all these numbers finite and below `most` in size? All are looked at, several at once.
@@ -278,15 +280,14 @@ impl Jacobian {
         compliance: Option<&[f64]>,
         diagonal: &mut Vec<f64>,
     ) -> Result<()> {
-        check(inverse_mass, rows, bodies, compliance)?;
+        let small = check(inverse_mass, rows, bodies, compliance)?;
         let (nb, n) = (inverse_mass.len() / BODY_LEN, rows.len() / ROW_LEN);
         self.reserve(n, nb)?;
         self.next_root.clear();
         for (k, m) in inverse_mass.chunks_exact(BODY_LEN).enumerate() {
             self.next_root.push(Root::new(k, m)?);
         }
-        let soft = compliance.is_some_and(|c| !are_small(c, SMALL_MASS));
-        if soft || !(are_small(inverse_mass, SMALL_MASS) && are_small(rows, SMALL_ENTRY)) {
+        if !small {
             check_diagonal(&self.next_root, rows, bodies, compliance)?;
         }
         std::mem::swap(&mut self.root, &mut self.next_root);
