@@ -46,7 +46,7 @@ static int watch_sweeps(void)
             a[i * N + i - 1] = a[(i - 1) * N + i] = -1.0;
         }
         lo[i] = 0.0;
-        hi[i] = 1e10; /* Bullet's infinity; HUGE_VAL does as well */
+        hi[i] = HUGE_VAL; /* absent; an engine's own number for infinity would be a bound like any other */
     }
     printf("sweep  energy error  worst row\n");
     for (int k = 0; k <= 64; k++) {
@@ -83,7 +83,7 @@ typedef struct {
 static verdict judge(const double *x, double unit)
 {
     const double a[4] = {1.0 * unit, -0.5 * unit, -0.5 * unit, 1.0 * unit}, b[2] = {-0.2981 * unit, 0.1019 * unit};
-    const double diagonal[2] = {a[0], a[3]}, lo[2] = {0.0, 0.0}, hi[2] = {1e10, 1e10};
+    const double diagonal[2] = {a[0], a[3]}, lo[2] = {0.0, 0.0}, hi[2] = {HUGE_VAL, HUGE_VAL};
     double w[2];
     verdict v;
     velocities(2, a, b, x, w);

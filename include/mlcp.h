@@ -111,48 +111,72 @@ typedef enum {
 } mlcp_reason;
 
 // The solvers. Numbers are part of the ABI.
+//
+// With each stand the limits that hold where mlcp_settings has 0. Where check_interval is 1 every iteration is measured,
+// whatever mlcp_settings says.
 typedef enum {
     // The solvers that suit the problem, one after the other, until one has solved it; the default.
+    // max_iterations none, check_interval 1, stall_window 100.
     MLCP_SOLVER_KIND_AUTO = 0,
     // Block principal pivoting (Judice & Pires 1994) with an adaptive proximal term: exact, for symmetric A.
+    // max_iterations 200, check_interval 1, stall_window 100.
     MLCP_SOLVER_KIND_BPP = 1,
     // Projected Gauss-Seidel, with relaxation: projected SOR.
+    // max_iterations 1000, check_interval 32, stall_window 8.
     MLCP_SOLVER_KIND_PGS = 2,
     // Dantzig and Keller's principal pivoting, row by row: dense, for symmetric A.
+    // max_iterations 20000, check_interval 16, stall_window 1000.
     MLCP_SOLVER_KIND_DANTZIG = 3,
     // Lemke's complementary pivoting: dense, A need not be symmetric nor its diagonal positive; tells rays.
+    // max_iterations 20000, check_interval 64, stall_window 1000.
     MLCP_SOLVER_KIND_LEMKE = 4,
     // Semismooth Newton on the Fischer-Burmeister function: dense, A need not be symmetric nor its diagonal positive.
+    // max_iterations 200, check_interval 1, stall_window 100.
     MLCP_SOLVER_KIND_FISCHER_NEWTON = 5,
     // Semismooth Newton on the min map: dense, A need not be symmetric nor its diagonal positive.
+    // max_iterations 200, check_interval 1, stall_window 100.
     MLCP_SOLVER_KIND_MIN_MAP_NEWTON = 6,
     // Projected Jacobi with a safe relaxation.
+    // max_iterations 4000, check_interval 32, stall_window 8.
     MLCP_SOLVER_KIND_JACOBI = 7,
     // Symmetric projected Gauss-Seidel: a sweep forward and one backward.
+    // max_iterations 1000, check_interval 16, stall_window 16.
     MLCP_SOLVER_KIND_SYMMETRIC_PGS = 8,
     // Gauss-Seidel by contact: a normal row and its friction rows are solved together.
+    // max_iterations 1000, check_interval 32, stall_window 8.
     MLCP_SOLVER_KIND_BLOCK_PGS = 9,
     // Spectral projected gradient (Birgin, Martinez, Raydan 2000), for symmetric A.
+    // max_iterations 1000, check_interval 16, stall_window 16.
     MLCP_SOLVER_KIND_SPG = 10,
     // Accelerated projected gradient (Mazhar et al. 2015), for symmetric A.
+    // max_iterations 1000, check_interval 16, stall_window 16.
     MLCP_SOLVER_KIND_APGD = 11,
     // Nonsmooth nonlinear conjugate gradients on Gauss-Seidel sweeps (Silcowitz-Hansen et al. 2010).
+    // max_iterations 1000, check_interval 16, stall_window 16.
     MLCP_SOLVER_KIND_NNCG = 12,
     // Gradient projection with MINRES on the free rows (Heyn 2013), for symmetric A.
+    // max_iterations 1000, check_interval 1, stall_window 50.
     MLCP_SOLVER_KIND_GP_MINRES = 13,
     // Gauss-Seidel sweeps with subspace minimisation (Silcowitz-Hansen et al. 2010), for symmetric A.
+    // max_iterations 1000, check_interval 1, stall_window 50.
     MLCP_SOLVER_KIND_PGS_SM = 14,
     // Primal-dual interior point method (predictor-corrector, proximal): exact, for symmetric A.
+    // max_iterations 400, check_interval 1, stall_window 200.
     MLCP_SOLVER_KIND_INTERIOR_POINT = 15,
     // Proximal semismooth Newton method on the dual, with exact line search: exact, for symmetric A.
+    // max_iterations 200, check_interval 1, stall_window 100.
     MLCP_SOLVER_KIND_PROX_NEWTON = 16,
     // Projected fixed point on boxes and exact friction cones, all rows at once.
+    // max_iterations 4000, check_interval 32, stall_window 8.
     MLCP_SOLVER_KIND_PROX = 17,
     // Projected Gauss-Seidel by contact on boxes and exact friction cones.
+    // max_iterations 1000, check_interval 32, stall_window 8.
     MLCP_SOLVER_KIND_PROX_GS = 18,
     // Nonsmooth Newton method of Alart and Curnier on boxes and exact friction cones; A need not be symmetric.
+    // max_iterations 1000, check_interval 1, stall_window 250.
     MLCP_SOLVER_KIND_ALART_CURNIER = 19,
     // Primal active set method (Lawson & Hanson 1974) on a dense tableau: exact, for small problems with symmetric A.
+    // max_iterations 100, check_interval 1, stall_window 20.
     MLCP_SOLVER_KIND_ACTIVE_SET = 20,
 } mlcp_solver_kind;
 
@@ -430,11 +454,13 @@ typedef struct {
     int32_t solver;
     // Which iterate to return: the best under this mlcp_measure (default MLCP_MEASURE_ENERGY), or MLCP_CHOICE_LAST.
     int32_t choice;
-    // Iteration budget, of all solvers together. 0: each solver's default (200 block pivots, 1000 sweeps).
+    // Iteration budget, of all solvers together. 0: each solver's default, which stands with its mlcp_solver_kind.
     int32_t max_iterations;
-    // Sweeps between exact error measurements. 0: the solver's default, such as 32. Pivots and Newton steps are measured always.
+    // Sweeps between exact error measurements. 0: the solver's default, which stands with its
+    // mlcp_solver_kind; pivots and Newton steps, whose default is 1, are measured always.
     int32_t check_interval;
-    // Measurements without progress after which the solve counts as stalled. 0: the solver's default.
+    // Measurements without progress after which a solver counts as stalled: so many measurements in a row, not iterations,
+    // whatever max_iterations allows. 0: the solver's default, which stands with its mlcp_solver_kind.
     int32_t stall_window;
     // Iteration records kept for mlcp_solver_get_history; longer runs are thinned evenly. 0: none. Default 128.
     int32_t history_capacity;
@@ -662,7 +688,8 @@ typedef struct {
     const char *engine;
 } mlcp_recorder_options;
 
-// What a solve achieved. All errors are those of the returned x, measured afresh from w = A x + b.
+// What a solve achieved. All errors are those of the returned x, measured afresh from w = A x + b. x and w are finite; an
+// error too large for a double reads +inf, none reads NaN.
 typedef struct {
     // Size of this struct in bytes, set by mlcp_report_init.
     size_t struct_size;
@@ -732,7 +759,8 @@ typedef struct {
     uint64_t bytes;
 } mlcp_recorder_counts;
 
-// One iteration, as a callback and mlcp_solver_get_history see it.
+// One iteration, as a callback and mlcp_solver_get_history see it. x and w are finite: a solver whose iterate overflows is
+// stalled, and the best iterate is shown in its place. An error or change too large for a double reads +inf.
 typedef struct {
     // Size of this struct in bytes.
     size_t struct_size;
@@ -1158,7 +1186,7 @@ const char *mlcp_solver_kind_name(int32_t kind);
 //   e_i = max( a/2 (x-hi)+^2, a/2 (lo-x)+^2, min(w+^2/(2a), a/2 (x-lo)+^2), min(w-^2/(2a), a/2 (hi-x)+^2) )
 //
 // with a = diagonal[i], the diagonal of A; zero exactly at a solution; invariant to the choice of units and to row
-// scaling. diagonal, x, w, lo, hi: n doubles each; diagonal > 0; |bound| >= 1e10 counts as infinite. out_row_errors: n
+// scaling. diagonal, x, w, lo, hi: n doubles each; diagonal > 0; only infinite bounds are absent. out_row_errors: n
 // doubles, or NULL. out_total: receives the sum. It knows rows with bounds only; friction cones are measured by
 // mlcp_problem_measure. Returns NO_ENERGY (diagonal <= 0), INVALID_VALUE. Any thread; allocates nothing. Since 0.1.
 mlcp_status mlcp_energy_error(size_t n,
@@ -1280,7 +1308,7 @@ mlcp_status mlcp_problem_set_csr(mlcp_problem *problem,
 // jacobian: 12 doubles per row: linear and angular part on the first body, then on the second.
 // bodies: two body numbers per row, -1 for the world. compliance: C, one per row, >= 0 (velocity per impulse; a spring of
 // stiffness k gives 1/(k h^2), a CFM in ODE's sense cfm/h); NULL with length 0 for none. All finite; copied.
-// Returns INVALID_SIZE, INVALID_INDEX, INVALID_VALUE. Since 0.1.
+// Returns INVALID_SIZE, INVALID_INDEX, INVALID_VALUE (also where a_ii = J M^-1 J^T + C of a row overflows). Since 0.1.
 mlcp_status mlcp_problem_set_jacobian(mlcp_problem *problem,
                                       const double *inverse_mass,
                                       size_t inverse_mass_len,
@@ -1314,9 +1342,10 @@ mlcp_status mlcp_problem_set_motion(mlcp_problem *problem,
 
 // Set the bounds lo <= x <= hi (N s, N m s).
 //
-// |v| >= 1e10 counts as infinite. Both infinite: a joint; lo = hi: a fixed row, any w is right; a new problem has only
-// free rows. On a friction row the bounds must contain 0 and cap the coupled ones. Copied. Returns INVALID_SIZE,
-// INVALID_VALUE (NaN, lo > hi). Since 0.1.
+// Only an infinite bound (INFINITY, HUGE_VAL) is absent: translate your engine's number for it, such as Bullet's 1e10 and
+// FLT_MAX. Finite bounds of any size hold. Both infinite: a joint; lo = hi: a fixed row, any w is right; a new problem has
+// only free rows. On a friction row the bounds must contain 0 and cap the coupled ones. Copied. Returns INVALID_SIZE,
+// INVALID_VALUE (NaN, lo = +inf, hi = -inf, lo > hi, or finite bounds whose distance hi - lo overflows). Since 0.1.
 mlcp_status mlcp_problem_set_bounds(mlcp_problem *problem,
                                     const double *lo,
                                     size_t lo_len,
@@ -1561,7 +1590,8 @@ mlcp_status mlcp_solver_set_executor(mlcp_solver *solver, mlcp_executor executor
 // moved into the bounds first. out_x: receives one finite impulse per row, never worse than the start under the chosen
 // measure; may be the same buffer as x0. out_report: NULL, or a struct initialised by mlcp_report_init.
 // Returns MLCP_STATUS_OK also when the tolerance was not reached: what was achieved is the report's outcome and errors.
-// Else UNSUPPORTED, NO_ENERGY, INVALID_STATE, INVALID_SIZE, INVALID_VALUE, BUSY; out_x and out_report are then untouched.
+// Else UNSUPPORTED, NO_ENERGY, INVALID_STATE, INVALID_SIZE, INVALID_VALUE (also where w overflows at clamp(0)), BUSY; out_x
+// and out_report are then untouched.
 // Allocates only when a problem is larger than any before, in rows, bodies, entries of A or, beyond 128 bodies or a matrix
 // of 770 rows, fill of its factor, and when MLCP_SOLVER_KIND_AUTO first turns to a solver; the matrix kernels take one
 // buffer per thread, at its first large factorisation. Since 0.1.

@@ -240,8 +240,8 @@ private:
             findex_[i] = usable && coupled ? normal : -1;
             mu_[i] = findex_[i] >= 0 ? std::fmax(std::fmax(hi[row], -lo[row]), 0.0) : 0.0;
             b_[i] = usable ? -static_cast<double>(b[row]) : 0.0;
-            lo_[i] = findex_[i] >= 0 ? -HUGE_VAL : usable ? static_cast<double>(lo[row]) : 0.0;
-            hi_[i] = findex_[i] >= 0 ? HUGE_VAL : usable ? static_cast<double>(hi[row]) : 0.0;
+            lo_[i] = findex_[i] >= 0 ? -HUGE_VAL : usable ? detail::bound(lo[row]) : 0.0;
+            hi_[i] = findex_[i] >= 0 ? HUGE_VAL : usable ? detail::bound(hi[row]) : 0.0;
             x_[i] = core_.options().warm_start && std::isfinite(static_cast<double>(x[row])) ? x[row] : 0.0;
             if (!usable) {
                 hold(n, i);

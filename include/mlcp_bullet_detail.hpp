@@ -297,6 +297,15 @@ private:
     }
 };
 
+/// A bound of Bullet's in libmlcp's sense, where only infinity is no bound: Bullet writes 1e10 on contacts, and on joints
+/// SIMD_INFINITY or another number beyond all measure (BT_LARGE_FLOAT).
+inline double bound(btScalar given)
+{
+    const double size = std::fabs(static_cast<double>(given));
+    const bool absent = size == 1e10 || size >= static_cast<double>(BT_LARGE_FLOAT);
+    return !absent ? static_cast<double>(given) : given > btScalar(0) ? HUGE_VAL : -HUGE_VAL;
+}
+
 /// Bullet's four pools of rows and its bodies, as btSequentialImpulseConstraintSolver and its heirs hold them.
 struct Pools {
     btAlignedObjectArray<btSolverBody> &bodies;
@@ -569,12 +578,6 @@ private:
         mu_[n_ - 1] = std::fmax(mu, 0.0);
     }
 
-    /// Bullet's infinity is the largest number there is.
-    static double limit(btScalar bound)
-    {
-        return bound >= SIMD_INFINITY ? HUGE_VAL : bound <= -SIMD_INFINITY ? -HUGE_VAL : static_cast<double>(bound);
-    }
-
     void gather_joints(const Pools &pools)
     {
         Row row = Row();
@@ -583,7 +586,7 @@ private:
             btSolverConstraint &c = pools.joints[i];
             row.ordinal = row.owner == c.m_originalContactPoint ? row.ordinal + 1 : 0;
             row.owner = c.m_originalContactPoint;
-            if (add(pools, c, row, limit(c.m_lowerLimit), limit(c.m_upperLimit))) {
+            if (add(pools, c, row, bound(c.m_lowerLimit), bound(c.m_upperLimit))) {
                 start_at(warm_ > 0.0 ? cache_.find(row.owner, row.ordinal) : 0.0);
             }
         }
@@ -609,7 +612,7 @@ private:
             for (std::size_t k = 0; k < 3; k++) {
                 tangent_[3 * contact + k] = point ? point->tangent[k] : 0.0;
             }
-            const bool added = add(pools, c, row, c.m_lowerLimit, c.m_upperLimit);
+            const bool added = add(pools, c, row, bound(c.m_lowerLimit), bound(c.m_upperLimit));
             contact_row_[contact] = added ? static_cast<std::int32_t>(n_ - 1) : -1;
             if (added) {
                 start_at(warm_ * static_cast<const btManifoldPoint *>(row.owner)->m_appliedImpulse);

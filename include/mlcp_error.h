@@ -19,7 +19,8 @@
  *   - writes each row's error to out_row_errors (n doubles), unless that is NULL;
  *   - answers MLCP_ERROR_INVALID (-1.0), and writes nothing, if mlcp_error_check would name a row. It never returns NaN;
  *   - has a twin with the suffix _f32 that reads float arrays. Values are widened one by one; the result stays double.
- * A bound of magnitude 1e10 or more is infinite. Any thread; no allocation; no state.
+ * Only an infinite bound (HUGE_VAL) is absent; translate your engine's number for it, such as Bullet's 1e10 on contacts.
+ * Any thread; no allocation; no state.
  *
  * A contact with exact Coulomb friction: its normal row as a row, its two tangent rows together, with
  *     joules = mlcp_error_energy_disc(diagonal, x, w, mlcp_error_disc_radius(mu, x_n));
@@ -63,12 +64,6 @@
 static inline double mlcp_error_max(double p, double q) { return p > q || q != q ? p : q; }
 static inline double mlcp_error_min(double p, double q) { return p < q || q != q ? p : q; }
 
-/* A bound as it is meant: Bullet writes 1e10 for infinity, ODE a true infinity. */
-static inline double mlcp_error_bound(double bound)
-{
-    return bound >= 1e10 ? HUGE_VAL : bound <= -1e10 ? -HUGE_VAL : bound;
-}
-
 /*
  * The Fischer-Burmeister function p + q - sqrt(p^2 + q^2) for q >= 0; p = +inf gives its limit q. Each branch takes the
  * larger argument out: no cancellation, no overflow.
@@ -98,8 +93,8 @@ static inline double mlcp_error_phi(double p, double q)
 /* Are these numbers a row? x, w finite; lo <= hi; lo < +inf, hi > -inf; a finite and > 0. 1: yes. */
 static inline int mlcp_error_row_is_valid(double a, double x, double w, double lo, double hi)
 {
-    const double l = mlcp_error_bound(lo), h = mlcp_error_bound(hi);
-    return a > 0.0 && a <= DBL_MAX && fabs(x) <= DBL_MAX && fabs(w) <= DBL_MAX && l <= h && l <= DBL_MAX && h >= -DBL_MAX;
+    return a > 0.0 && a <= DBL_MAX && fabs(x) <= DBL_MAX && fabs(w) <= DBL_MAX && lo <= hi && lo <= DBL_MAX
+           && hi >= -DBL_MAX;
 }
 
 /*
@@ -113,11 +108,10 @@ static inline int mlcp_error_row_is_valid(double a, double x, double w, double l
  */
 static inline double mlcp_error_energy_row(double a, double x, double w, double lo, double hi)
 {
-    const double l = mlcp_error_bound(lo), h = mlcp_error_bound(hi);
     const double half_a = 0.5 * a;
-    const double beyond = mlcp_error_max(mlcp_error_max(x - h, 0.0), mlcp_error_max(l - x, 0.0));
+    const double beyond = mlcp_error_max(mlcp_error_max(x - hi, 0.0), mlcp_error_max(lo - x, 0.0));
     /* Only one of w+ and w- is non-zero: the slack on the side that w may rest on. */
-    const double slack = mlcp_error_max(w > 0.0 ? x - l : h - x, 0.0);
+    const double slack = mlcp_error_max(w > 0.0 ? x - lo : hi - x, 0.0);
     const double kinetic = 0.5 * w * w / a;
     return mlcp_error_max(half_a * beyond * beyond, mlcp_error_min(kinetic, half_a * slack * slack));
 }
@@ -128,16 +122,16 @@ static inline double mlcp_error_energy_row(double a, double x, double w, double 
  */
 static inline double mlcp_error_fischer_burmeister_row(double x, double w, double lo, double hi)
 {
-    const double upper = fabs(mlcp_error_phi(mlcp_error_bound(hi) - x, mlcp_error_max(-w, 0.0)));
-    const double lower = fabs(mlcp_error_phi(x - mlcp_error_bound(lo), mlcp_error_max(w, 0.0)));
+    const double upper = fabs(mlcp_error_phi(hi - x, mlcp_error_max(-w, 0.0)));
+    const double lower = fabs(mlcp_error_phi(x - lo, mlcp_error_max(w, 0.0)));
     return mlcp_error_max(upper, lower);
 }
 
 /* Natural residual of a row, max(|min(hi-x, w-)|, |min(x-lo, w+)|). N s or m/s, whichever is less. Same paper, eqs. 8-9. */
 static inline double mlcp_error_natural_row(double x, double w, double lo, double hi)
 {
-    const double upper = fabs(mlcp_error_min(mlcp_error_bound(hi) - x, mlcp_error_max(-w, 0.0)));
-    const double lower = fabs(mlcp_error_min(x - mlcp_error_bound(lo), mlcp_error_max(w, 0.0)));
+    const double upper = fabs(mlcp_error_min(hi - x, mlcp_error_max(-w, 0.0)));
+    const double lower = fabs(mlcp_error_min(x - lo, mlcp_error_max(w, 0.0)));
     return mlcp_error_max(upper, lower);
 }
 
@@ -166,8 +160,8 @@ static inline double mlcp_error_penalized_phi(double p, double q, double lambda)
  */
 static inline double mlcp_error_penalized_row(double x, double w, double lo, double hi, double lambda)
 {
-    const double upper = fabs(mlcp_error_penalized_phi(mlcp_error_bound(hi) - x, mlcp_error_max(-w, 0.0), lambda));
-    const double lower = fabs(mlcp_error_penalized_phi(x - mlcp_error_bound(lo), mlcp_error_max(w, 0.0), lambda));
+    const double upper = fabs(mlcp_error_penalized_phi(hi - x, mlcp_error_max(-w, 0.0), lambda));
+    const double lower = fabs(mlcp_error_penalized_phi(x - lo, mlcp_error_max(w, 0.0), lambda));
     return mlcp_error_max(upper, lower);
 }
 
@@ -177,7 +171,7 @@ static inline double mlcp_error_penalized_row(double x, double w, double lo, dou
  */
 static inline double mlcp_error_duality_gap_row(double x, double w, double lo, double hi)
 {
-    const double slack = mlcp_error_max(w > 0.0 ? x - mlcp_error_bound(lo) : mlcp_error_bound(hi) - x, 0.0);
+    const double slack = mlcp_error_max(w > 0.0 ? x - lo : hi - x, 0.0);
     /* 0 * inf is no gap at all. */
     double gap = w < 0.0 || w > 0.0 ? fabs(w) * slack : 0.0;
     MLCP_ERROR_ROUND(gap);
@@ -230,7 +224,7 @@ static inline double mlcp_error_energy_disc(const double diagonal[2], const doub
     if (!mlcp_error_disc_is_valid(diagonal, x, w, radius)) {
         return MLCP_ERROR_INVALID;
     }
-    if (mlcp_error_disc_way(a, x, w, mlcp_error_bound(radius), way)) {
+    if (mlcp_error_disc_way(a, x, w, radius, way)) {
         p = 0.5 * a * way[0] * way[0];
         q = 0.5 * a * way[1] * way[1];
         MLCP_ERROR_ROUND(p);
@@ -250,7 +244,7 @@ static inline double mlcp_error_natural_disc(const double x[2], const double w[2
     if (!mlcp_error_disc_is_valid(one, x, w, radius)) {
         return MLCP_ERROR_INVALID;
     }
-    return mlcp_error_disc_way(1.0, x, w, mlcp_error_bound(radius), way) ? hypot(way[0], way[1]) : hypot(w[0], w[1]);
+    return mlcp_error_disc_way(1.0, x, w, radius, way) ? hypot(way[0], way[1]) : hypot(w[0], w[1]);
 }
 
 /* ---- All rows. The same code for double and float arrays, so it is written once, as a macro. ---- */

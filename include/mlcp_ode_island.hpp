@@ -10,12 +10,22 @@
 #ifndef MLCP_ODE_ISLAND_HPP
 #define MLCP_ODE_ISLAND_HPP
 
+#include <cfloat>
+#include <cmath>
+
 namespace mlcp {
 namespace ode {
 
 namespace detail {
 
 typedef std::chrono::steady_clock Clock;
+
+/* A bound of ODE's in libmlcp's sense, where only infinity is no bound: dInfinity, or what users write in its place. */
+inline double bound(dReal given)
+{
+    const double value = static_cast<double>(given);
+    return value >= static_cast<double>(FLT_MAX) ? HUGE_VAL : value <= -static_cast<double>(FLT_MAX) ? -HUGE_VAL : value;
+}
 
 inline double seconds_since(Clock::time_point start)
 {
@@ -207,8 +217,8 @@ struct Island {
                 }
                 b[i] = velocity;
                 if (findex[i] < 0) {
-                    lo[i] = lo_hi[2 * i] * h;
-                    hi[i] = lo_hi[2 * i + 1] * h;
+                    lo[i] = bound(lo_hi[2 * i]) * h;
+                    hi[i] = bound(lo_hi[2 * i + 1]) * h;
                     mu[i] = 0.0;
                 } else {
                     findex[i] += static_cast<std::int32_t>(first);

@@ -296,6 +296,11 @@ impl Monitor {
             self.best = judged;
             self.best_iteration = iteration;
         }
+        // Nor is there another point to go on from, even if its error overflows.
+        if self.measurements == 1 {
+            self.way = Judged::LOST;
+            self.way_x.copy_from_slice(at.x);
+        }
         self.go_on_from(at.x, judged);
         self.least_energy = self.least_energy.min(sure);
         let aim = (1.0 - settings.stall_decrease) * self.window_energy;
@@ -320,8 +325,8 @@ impl Monitor {
     /// from it.
     pub fn begin_again(&mut self, x: &[f64], judged: Judged) {
         self.begin_stage();
-        self.way = Judged::LOST;
-        self.go_on_from(x, judged);
+        self.way = judged;
+        self.way_x.copy_from_slice(x);
     }
 
     /// Where the next solver begins, and the error there.

@@ -5,51 +5,75 @@ use crate::metrics::Measure;
 use std::ffi::CStr;
 
 /// The solvers. Numbers are part of the ABI.
+///
+/// With each stand the limits that hold where mlcp_settings has 0. Where check_interval is 1 every iteration is measured,
+/// whatever mlcp_settings says.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SolverKind {
     /// The solvers that suit the problem, one after the other, until one has solved it; the default.
+    /// max_iterations none, check_interval 1, stall_window 100.
     #[default]
     Auto = 0,
     /// Block principal pivoting (Judice & Pires 1994) with an adaptive proximal term: exact, for symmetric A.
+    /// max_iterations 200, check_interval 1, stall_window 100.
     Bpp = 1,
     /// Projected Gauss-Seidel, with relaxation: projected SOR.
+    /// max_iterations 1000, check_interval 32, stall_window 8.
     Pgs = 2,
     /// Dantzig and Keller's principal pivoting, row by row: dense, for symmetric A.
+    /// max_iterations 20000, check_interval 16, stall_window 1000.
     Dantzig = 3,
     /// Lemke's complementary pivoting: dense, A need not be symmetric nor its diagonal positive; tells rays.
+    /// max_iterations 20000, check_interval 64, stall_window 1000.
     Lemke = 4,
     /// Semismooth Newton on the Fischer-Burmeister function: dense, A need not be symmetric nor its diagonal positive.
+    /// max_iterations 200, check_interval 1, stall_window 100.
     FischerNewton = 5,
     /// Semismooth Newton on the min map: dense, A need not be symmetric nor its diagonal positive.
+    /// max_iterations 200, check_interval 1, stall_window 100.
     MinMapNewton = 6,
     /// Projected Jacobi with a safe relaxation.
+    /// max_iterations 4000, check_interval 32, stall_window 8.
     Jacobi = 7,
     /// Symmetric projected Gauss-Seidel: a sweep forward and one backward.
+    /// max_iterations 1000, check_interval 16, stall_window 16.
     SymmetricPgs = 8,
     /// Gauss-Seidel by contact: a normal row and its friction rows are solved together.
+    /// max_iterations 1000, check_interval 32, stall_window 8.
     BlockPgs = 9,
     /// Spectral projected gradient (Birgin, Martinez, Raydan 2000), for symmetric A.
+    /// max_iterations 1000, check_interval 16, stall_window 16.
     Spg = 10,
     /// Accelerated projected gradient (Mazhar et al. 2015), for symmetric A.
+    /// max_iterations 1000, check_interval 16, stall_window 16.
     Apgd = 11,
     /// Nonsmooth nonlinear conjugate gradients on Gauss-Seidel sweeps (Silcowitz-Hansen et al. 2010).
+    /// max_iterations 1000, check_interval 16, stall_window 16.
     Nncg = 12,
     /// Gradient projection with MINRES on the free rows (Heyn 2013), for symmetric A.
+    /// max_iterations 1000, check_interval 1, stall_window 50.
     GpMinres = 13,
     /// Gauss-Seidel sweeps with subspace minimisation (Silcowitz-Hansen et al. 2010), for symmetric A.
+    /// max_iterations 1000, check_interval 1, stall_window 50.
     PgsSm = 14,
     /// Primal-dual interior point method (predictor-corrector, proximal): exact, for symmetric A.
+    /// max_iterations 400, check_interval 1, stall_window 200.
     InteriorPoint = 15,
     /// Proximal semismooth Newton method on the dual, with exact line search: exact, for symmetric A.
+    /// max_iterations 200, check_interval 1, stall_window 100.
     ProxNewton = 16,
     /// Projected fixed point on boxes and exact friction cones, all rows at once.
+    /// max_iterations 4000, check_interval 32, stall_window 8.
     Prox = 17,
     /// Projected Gauss-Seidel by contact on boxes and exact friction cones.
+    /// max_iterations 1000, check_interval 32, stall_window 8.
     ProxGs = 18,
     /// Nonsmooth Newton method of Alart and Curnier on boxes and exact friction cones; A need not be symmetric.
+    /// max_iterations 1000, check_interval 1, stall_window 250.
     AlartCurnier = 19,
     /// Primal active set method (Lawson & Hanson 1974) on a dense tableau: exact, for small problems with symmetric A.
+    /// max_iterations 100, check_interval 1, stall_window 20.
     ActiveSet = 20,
 }
 

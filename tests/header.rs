@@ -7,8 +7,7 @@ mod toolchain;
 use mlcp::metrics::{
     duality_gap_row, energy_row, fischer_burmeister_row, merit_row, natural_row, penalized_row, Disc, DEFAULT_LAMBDA,
 };
-use mlcp::problem::as_bound;
-use mlcp::Measure;
+use mlcp::{Measure, Settings, SolverKind};
 use std::collections::BTreeSet;
 use std::fs;
 use toolchain::{compile, library_dir, root, run_ok, scratch, COMPILERS};
@@ -38,6 +37,26 @@ fn declared() -> BTreeSet<String> {
 fn committed_header_is_the_generated_one() {
     let generated = fs::read_to_string(concat!(env!("OUT_DIR"), "/mlcp.h")).expect("written by build.rs");
     assert!(generated == header(), "include/mlcp.h is stale: run `MLCP_WRITE_HEADER=1 cargo build` and commit it");
+}
+
+/// The limits that hold where settings say 0 stand with each solver in the header.
+#[test]
+fn the_header_has_every_solvers_default_limits() {
+    let text = header();
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let settings = Settings::default();
+    for kind in SolverKind::ALL {
+        let ending = format!(" = {},", kind as i32);
+        let at = |l: &&str| l.starts_with("MLCP_SOLVER_KIND_") && l.ends_with(&ending);
+        let k = lines.iter().position(at).unwrap_or_else(|| panic!("{} is not in mlcp.h", kind.name()));
+        let iterations = match kind.default_iterations() {
+            usize::MAX => "none".to_string(),
+            number => number.to_string(),
+        };
+        let (interval, window) = (settings.interval(kind), settings.stall_window(kind));
+        let wanted = format!("// max_iterations {iterations}, check_interval {interval}, stall_window {window}.");
+        assert_eq!(lines[k - 1], wanted, "{}", kind.name());
+    }
 }
 
 #[test]
@@ -148,7 +167,7 @@ fn everyday(n: usize) -> Columns {
     for _ in 0..n {
         let (lo, hi) = match random.below(4) {
             0 => (0.0, f64::INFINITY),
-            1 => (-1e10, 1e10),
+            1 => (f64::NEG_INFINITY, f64::INFINITY),
             2 => (f64::NEG_INFINITY, 0.0),
             _ => {
                 let half = random.unit();
@@ -156,8 +175,8 @@ fn everyday(n: usize) -> Columns {
             }
         };
         let x = match random.below(4) {
-            0 if f64::abs(lo) < 1e10 => lo,
-            1 if f64::abs(hi) < 1e10 => hi,
+            0 if lo.is_finite() => lo,
+            1 if hi.is_finite() => hi,
             _ => random.spread(-3.0, 1.0),
         };
         let w = if random.below(4) == 0 { 0.0 } else { random.spread(-4.0, 1.0) };
@@ -196,7 +215,7 @@ fn extreme(n: usize) -> Columns {
         if lo > hi {
             (lo, hi) = (hi, lo);
         }
-        if as_bound(lo) == f64::INFINITY || as_bound(hi) == f64::NEG_INFINITY {
+        if lo == f64::INFINITY || hi == f64::NEG_INFINITY {
             continue;
         }
         let mut value = |near: [f64; 2]| match random.below(5) {
@@ -218,7 +237,7 @@ fn extreme(n: usize) -> Columns {
 fn expected(columns: &Columns) -> Vec<Vec<f64>> {
     let [a, x, w, lo, hi] = columns;
     let all = |row: &dyn Fn(f64, f64, f64, f64, f64) -> f64| {
-        (0..x.len()).map(|i| row(a[i], x[i], w[i], as_bound(lo[i]), as_bound(hi[i]))).collect::<Vec<_>>()
+        (0..x.len()).map(|i| row(a[i], x[i], w[i], lo[i], hi[i])).collect::<Vec<_>>()
     };
     vec![
         all(&|a, x, w, lo, hi| energy_row(a, x, w, lo, hi)),
@@ -382,8 +401,7 @@ fn error_header_gives_the_librarys_bits_on_friction_cones() {
             assert_eq!(found.len(), 2 * lines.len());
             for (line, found) in lines.iter().zip(found.chunks_exact(2)) {
                 let [a1, a2, x1, x2, w1, w2, mu, normal] = *line;
-                // A radius of 1e10 or more is infinite there, as a bound is.
-                let radius = as_bound(if normal > 0.0 { mu * normal } else { 0.0 });
+                let radius = if normal > 0.0 { mu * normal } else { 0.0 };
                 let disc = Disc { diagonal: [a1, a2], x: [x1, x2], w: [w1, w2], radius };
                 for (found, measure) in found.iter().zip([Measure::Energy, Measure::Natural]) {
                     let wanted = disc.error(measure);

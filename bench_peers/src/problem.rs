@@ -204,13 +204,10 @@ fn read(name: &str, group: &Group) -> Problem {
     let reference = f64s(if has("x_ref") { "x_ref" } else { "x" });
     let coefficients = if has("mu") { f64s("mu") } else { hi.clone() };
     for i in 0..lo.len() {
-        // Bullet writes 1e10 for infinity.
-        let infinite = |v: f64| if v.abs() >= 1e10 { f64::INFINITY.copysign(v) } else { v };
-        (lo[i], hi[i]) = (infinite(lo[i]), infinite(hi[i]));
         if findex[i] >= 0 && findex[i] as usize != i {
             let normal = reference[findex[i] as usize];
             // An infinite coefficient times no impulse is no friction.
-            hi[i] = if normal > 0.0 { infinite(coefficients[i]) * normal } else { 0.0 };
+            hi[i] = if normal > 0.0 { coefficients[i] * normal } else { 0.0 };
             lo[i] = -hi[i];
         }
     }

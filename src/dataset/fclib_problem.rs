@@ -149,7 +149,7 @@ impl Fclib {
             if rows.len() + 1 != dimension || dimension > 3 {
                 return refuse(normal, "FCLIB wants one or two friction rows on every normal row, always as many");
             }
-            if recorded.lo[normal] != 0.0 || recorded.hi[normal] < crate::problem::INFINITE_BOUND {
+            if recorded.lo[normal] != 0.0 || recorded.hi[normal] < f64::INFINITY {
                 return refuse(normal, "a normal row of FCLIB has the bounds 0 and infinity");
             }
             if rows.iter().any(|&t| coefficient[t] != coefficient[rows[0]] || !coefficient[t].is_finite()) {
@@ -163,7 +163,7 @@ impl Fclib {
         let mut used = vec![false; n];
         order.iter().for_each(|&i| used[i] = true);
         for i in (0..n).filter(|&i| !used[i]) {
-            if recorded.lo[i] > -crate::problem::INFINITE_BOUND || recorded.hi[i] < crate::problem::INFINITE_BOUND {
+            if recorded.lo[i] > f64::NEG_INFINITY || recorded.hi[i] < f64::INFINITY {
                 return refuse(i, "FCLIB has no rows with bounds but contacts");
             }
             order.push(i);

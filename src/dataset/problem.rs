@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! A/{indptr, indices, data}     compressed rows; or none where jacobian stands
-//! b, lo, hi                     w = A x + b, lo <= x <= hi; infinities are IEEE's, |v| >= 1e10 counts as one
+//! b, lo, hi                     w = A x + b, lo <= x <= hi; absent bounds are IEEE infinities, finite ones hold
 //! findex                        -1, or the normal row of a friction row
 //! mu                            friction coefficients; without it friction rows have -mu, mu in lo, hi
 //! jacobian (n, 12), bodies (n, 2; -1 the world), inverse_mass (bodies, 12), compliance (n)
@@ -18,7 +18,7 @@
 use super::hdf5::{Address, Attribute, Values, Writer};
 use super::source::{Fields, Found};
 use crate::error::Result;
-use crate::problem::{as_bound, FrictionMode, Operator, Problem, Triangle};
+use crate::problem::{FrictionMode, Operator, Problem, Triangle};
 
 /// n² doubles of a dense matrix stay below 1 GiB.
 const MOST_DENSE_ROWS: usize = 11_000;
@@ -441,7 +441,7 @@ fn in_file_terms(sentence: &str) -> String {
 fn split_friction(recorded: &mut Recorded) -> Found<()> {
     for i in 0..recorded.rows() {
         if recorded.normal_of(i).is_some() {
-            let (lo, hi) = (as_bound(recorded.lo[i]), as_bound(recorded.hi[i]));
+            let (lo, hi) = (recorded.lo[i], recorded.hi[i]);
             if lo != -hi || hi.is_nan() || hi < 0.0 {
                 return Err(format!("lo[{i}] = {lo} and hi[{i}] = {hi} of a friction row are not -mu and mu"));
             }

@@ -1,12 +1,12 @@
 //! The loop itself: one solver moves the iterate, and everything around it is counted, timed, measured and shown.
 
 use super::{Observation, Observer};
-use crate::error::Result;
+use crate::error::{Error, Result, Status};
 use crate::memory::{reserve, resize};
 use crate::metrics::{cheap_root, root_of, Judged, Measure, Point};
 use crate::monitor::{sane, Iteration, Monitor, Outcome};
 use crate::plan::{Reason, Stage};
-use crate::problem::Problem;
+use crate::problem::{are_finite, Problem};
 use crate::settings::{Settings, SolverKind};
 use crate::solvers::{cost_of_pivots, damped, Progress, Solver, State, TOGETHER};
 use crate::Budget;
@@ -181,7 +181,13 @@ impl Work {
         self.state.change = 0.0;
         self.state.set_changes = 0;
         self.settle(problem)?;
-        Ok(sane(judge.total(&self.point(problem))))
+        match self.state.w.iter().position(|w| !w.is_finite()) {
+            None => Ok(sane(judge.total(&self.point(problem)))),
+            Some(i) => Err(Error::new(
+                Status::InvalidValue,
+                format_args!("w[{i}] overflows at x = clamp(0), with {:e} in that row", self.state.x[i]),
+            )),
+        }
     }
 
     /// Begin at the start, or at x = clamp(0) where that is better and the start not good enough. Returns the start's error.
@@ -195,7 +201,8 @@ impl Work {
         self.state.x.copy_from_slice(start);
         self.settle(problem)?;
         let judged = self.judged(problem)?;
-        if judged.sure > self.tolerance && judged.sure > zero.sure {
+        let overflows = !is_finite(&self.state.w);
+        if overflows || (judged.sure > self.tolerance && judged.sure > zero.sure) {
             self.state.x.fill(0.0);
             self.settle(problem)?;
             self.note(problem, 0, zero, settings);
@@ -203,7 +210,7 @@ impl Work {
             self.is_warm = true;
             self.note(problem, 0, judged, settings);
         }
-        Ok(judged.error)
+        Ok(if overflows { f64::INFINITY } else { judged.error })
     }
 
     /// Go to x = clamp(0), for a method to begin again.
@@ -347,8 +354,16 @@ impl Work {
             let mut measured = due || arrived || progress != Progress::Continue;
             // Out of time before the interval is over: this iterate is the last, so measure it.
             measured |= run.budget.spent();
-            if measured {
-                self.measure(problem, run.iteration, settings)?;
+            // An iterate that is seen or compared is finite. After one that is not the solver is lost: the best stands for it.
+            let is_lost = if measured {
+                !self.measure(problem, run.iteration, settings)?
+            } else {
+                run.observer.is_some() && !is_finite(&self.state.x)
+            };
+            if is_lost {
+                self.go_to_best(problem)?;
+                (self.state.change, self.state.set_changes) = (0.0, 0);
+                (measured, progress) = (false, Progress::Stalled);
             }
             if moves_bounds && measured && progress != Progress::OutOfTime {
                 if !self.state.w_is_exact {
@@ -365,7 +380,7 @@ impl Work {
                 return Ok(outcome);
             }
             if progress != Progress::OutOfTime
-                && warm.as_mut().is_some_and(|warm| warm.leads_nowhere(self.monitor.least_energy()))
+                && warm.as_mut().is_some_and(|warm| is_lost || warm.leads_nowhere(self.monitor.least_energy()))
             {
                 warm = None;
                 self.begin_cold(problem)?;
@@ -463,7 +478,7 @@ impl Work {
         // Between measurements a look at the clock may cost as much as a small sweep; and unless there is a history nobody asks.
         let timed = (measured && settings.history_capacity > 0) || settings.time_limit > 0.0 || run.observer.is_some();
         let seconds = if timed { run.budget.seconds() } else { self.monitor.seconds() };
-        let (change, set_changes) = (self.state.change, self.state.set_changes);
+        let (change, set_changes) = (sane(self.state.change), self.state.set_changes);
         let record = self.record(run, Iteration { measured, change, set_changes, seconds, ..Iteration::default() });
         if let Some(observer) = &mut run.observer {
             let inside = self.is_outside.then_some((&self.inside[..], &self.inside_w[..])).filter(|_| measured);
@@ -504,8 +519,9 @@ impl Work {
         moved
     }
 
-    /// Measure the iterate, moved inside its bounds if it is not: exact w, bounds there, best iterate.
-    fn measure(&mut self, problem: &Problem, iteration: usize, settings: &Settings) -> Result<()> {
+    /// Measure the iterate, moved inside its bounds if it is not: exact w, bounds there, best iterate. False if it has no
+    /// error because it or its w is not finite.
+    fn measure(&mut self, problem: &Problem, iteration: usize, settings: &Settings) -> Result<bool> {
         self.is_outside = !problem.contains(&self.state.x);
         if self.is_outside {
             self.inside.copy_from_slice(&self.state.x);
@@ -514,10 +530,14 @@ impl Work {
         } else if !self.state.w_is_exact {
             self.find_w(problem)?;
         }
+        let (x, w) = self.outside().unwrap_or((&self.state.x, &self.state.w));
+        if !(is_finite(x) && is_finite(w)) {
+            return Ok(false);
+        }
         self.find_bounds(problem);
         let judged = self.judged(problem)?;
         self.note(problem, iteration, judged, settings);
-        Ok(())
+        Ok(true)
     }
 
     /// Judge the measured point, with a bound of its round-off: a cheap one if that decides, else one row by row.
@@ -617,6 +637,11 @@ fn point<'a>(
     let (lo, hi) = if problem.has_live_bounds() { (lo, hi) } else { (&state.lo[..], &state.hi[..]) };
     let (x, w) = other.unwrap_or((&state.x, &state.w));
     Point { diagonal: problem.diagonal(), x, w, lo, hi, cones: problem.cones() }
+}
+
+/// Is every number finite?
+fn is_finite(values: &[f64]) -> bool {
+    are_finite(std::iter::once(values))
 }
 
 /// Are they the same, number by number? All are looked at, several at once.

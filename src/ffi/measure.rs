@@ -5,7 +5,6 @@ use crate::error::{Error, Result, Status};
 use crate::metrics::{
     check_diagonal, duality_gap_row, energy_row, fischer_burmeister_row, merit_row, natural_row, penalized_row,
 };
-use crate::problem::as_bound;
 
 /// The arrays every measure reads, checked.
 struct Arrays<'a> {
@@ -30,7 +29,7 @@ impl Arrays<'_> {
             if !arrays.w[i].is_finite() {
                 return refuse("w", i, arrays.w[i]);
             }
-            let (lo, hi) = (as_bound(arrays.lo[i]), as_bound(arrays.hi[i]));
+            let (lo, hi) = (arrays.lo[i], arrays.hi[i]);
             if lo.is_nan() || lo == f64::INFINITY {
                 return refuse("lo", i, lo);
             }
@@ -61,7 +60,7 @@ impl Arrays<'_> {
         let out_total = unsafe { out(out_total, "out_total") }?;
         let mut total = 0.0;
         for i in 0..self.x.len() {
-            let e = row(i, self.x[i], self.w[i], as_bound(self.lo[i]), as_bound(self.hi[i]));
+            let e = row(i, self.x[i], self.w[i], self.lo[i], self.hi[i]);
             if let Some(out) = rows.get_mut(i) {
                 *out = e;
             }
@@ -77,7 +76,7 @@ impl Arrays<'_> {
 ///   e_i = max( a/2 (x-hi)+^2, a/2 (lo-x)+^2, min(w+^2/(2a), a/2 (x-lo)+^2), min(w-^2/(2a), a/2 (hi-x)+^2) )
 ///
 /// with a = diagonal[i], the diagonal of A; zero exactly at a solution; invariant to the choice of units and to row
-/// scaling. diagonal, x, w, lo, hi: n doubles each; diagonal > 0; |bound| >= 1e10 counts as infinite. out_row_errors: n
+/// scaling. diagonal, x, w, lo, hi: n doubles each; diagonal > 0; only infinite bounds are absent. out_row_errors: n
 /// doubles, or NULL. out_total: receives the sum. It knows rows with bounds only; friction cones are measured by
 /// mlcp_problem_measure. Returns NO_ENERGY (diagonal <= 0), INVALID_VALUE. Any thread; allocates nothing. Since 0.1.
 #[no_mangle]

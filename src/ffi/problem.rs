@@ -141,7 +141,7 @@ pub unsafe extern "C" fn mlcp_problem_set_csr(
 /// jacobian: 12 doubles per row: linear and angular part on the first body, then on the second.
 /// bodies: two body numbers per row, -1 for the world. compliance: C, one per row, >= 0 (velocity per impulse; a spring of
 /// stiffness k gives 1/(k h^2), a CFM in ODE's sense cfm/h); NULL with length 0 for none. All finite; copied.
-/// Returns INVALID_SIZE, INVALID_INDEX, INVALID_VALUE. Since 0.1.
+/// Returns INVALID_SIZE, INVALID_INDEX, INVALID_VALUE (also where a_ii = J M^-1 J^T + C of a row overflows). Since 0.1.
 #[no_mangle]
 pub unsafe extern "C" fn mlcp_problem_set_jacobian(
     problem: *mut mlcp_problem,
@@ -201,9 +201,10 @@ pub unsafe extern "C" fn mlcp_problem_set_motion(
 
 /// Set the bounds lo <= x <= hi (N s, N m s).
 ///
-/// |v| >= 1e10 counts as infinite. Both infinite: a joint; lo = hi: a fixed row, any w is right; a new problem has only
-/// free rows. On a friction row the bounds must contain 0 and cap the coupled ones. Copied. Returns INVALID_SIZE,
-/// INVALID_VALUE (NaN, lo > hi). Since 0.1.
+/// Only an infinite bound (INFINITY, HUGE_VAL) is absent: translate your engine's number for it, such as Bullet's 1e10 and
+/// FLT_MAX. Finite bounds of any size hold. Both infinite: a joint; lo = hi: a fixed row, any w is right; a new problem has
+/// only free rows. On a friction row the bounds must contain 0 and cap the coupled ones. Copied. Returns INVALID_SIZE,
+/// INVALID_VALUE (NaN, lo = +inf, hi = -inf, lo > hi, or finite bounds whose distance hi - lo overflows). Since 0.1.
 #[no_mangle]
 pub unsafe extern "C" fn mlcp_problem_set_bounds(
     problem: *mut mlcp_problem,

@@ -206,7 +206,8 @@ unsafe extern "C" fn run_task(data: *mut c_void, index: i32) {
 /// moved into the bounds first. out_x: receives one finite impulse per row, never worse than the start under the chosen
 /// measure; may be the same buffer as x0. out_report: NULL, or a struct initialised by mlcp_report_init.
 /// Returns MLCP_STATUS_OK also when the tolerance was not reached: what was achieved is the report's outcome and errors.
-/// Else UNSUPPORTED, NO_ENERGY, INVALID_STATE, INVALID_SIZE, INVALID_VALUE, BUSY; out_x and out_report are then untouched.
+/// Else UNSUPPORTED, NO_ENERGY, INVALID_STATE, INVALID_SIZE, INVALID_VALUE (also where w overflows at clamp(0)), BUSY; out_x
+/// and out_report are then untouched.
 /// Allocates only when a problem is larger than any before, in rows, bodies, entries of A or, beyond 128 bodies or a matrix
 /// of 770 rows, fill of its factor, and when MLCP_SOLVER_KIND_AUTO first turns to a solver; the matrix kernels take one
 /// buffer per thread, at its first large factorisation. Since 0.1.

@@ -18,11 +18,13 @@ pub struct mlcp_settings {
     pub solver: i32,
     /// Which iterate to return: the best under this mlcp_measure (default MLCP_MEASURE_ENERGY), or MLCP_CHOICE_LAST.
     pub choice: i32,
-    /// Iteration budget, of all solvers together. 0: each solver's default (200 block pivots, 1000 sweeps).
+    /// Iteration budget, of all solvers together. 0: each solver's default, which stands with its mlcp_solver_kind.
     pub max_iterations: i32,
-    /// Sweeps between exact error measurements. 0: the solver's default, such as 32. Pivots and Newton steps are measured always.
+    /// Sweeps between exact error measurements. 0: the solver's default, which stands with its
+    /// mlcp_solver_kind; pivots and Newton steps, whose default is 1, are measured always.
     pub check_interval: i32,
-    /// Measurements without progress after which the solve counts as stalled. 0: the solver's default.
+    /// Measurements without progress after which a solver counts as stalled: so many measurements in a row, not iterations,
+    /// whatever max_iterations allows. 0: the solver's default, which stands with its mlcp_solver_kind.
     pub stall_window: i32,
     /// Iteration records kept for mlcp_solver_get_history; longer runs are thinned evenly. 0: none. Default 128.
     pub history_capacity: i32,
@@ -45,7 +47,8 @@ pub struct mlcp_settings {
     pub threads: i32,
 }
 
-/// What a solve achieved. All errors are those of the returned x, measured afresh from w = A x + b.
+/// What a solve achieved. All errors are those of the returned x, measured afresh from w = A x + b. x and w are finite; an
+/// error too large for a double reads +inf, none reads NaN.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct mlcp_report {
@@ -103,7 +106,8 @@ pub struct mlcp_report {
     pub round_off: f64,
 }
 
-/// One iteration, as a callback and mlcp_solver_get_history see it.
+/// One iteration, as a callback and mlcp_solver_get_history see it. x and w are finite: a solver whose iterate overflows is
+/// stalled, and the best iterate is shown in its place. An error or change too large for a double reads +inf.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct mlcp_iteration {

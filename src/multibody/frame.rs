@@ -9,6 +9,7 @@
 
 use crate::error::{Error, Result, Status};
 use crate::memory::{refill, reserve};
+use crate::problem::intervals;
 use nalgebra::Matrix3;
 
 /// Unit vectors and quaternions of single-precision engines are off by less.
@@ -400,18 +401,7 @@ fn check_constraints(c: &Constraints<'_>, bodies: usize) -> Result<()> {
     }
     finite("jacobian", c.jacobian)?;
     finite("violation", c.violation)?;
-    for i in 0..n {
-        if c.lo[i].is_nan() || c.lo[i] == f64::INFINITY {
-            return Err(invalid(format_args!("lo[{i}] is {}", c.lo[i])));
-        }
-        if c.hi[i].is_nan() || c.hi[i] == f64::NEG_INFINITY {
-            return Err(invalid(format_args!("hi[{i}] is {}", c.hi[i])));
-        }
-        if c.lo[i] > c.hi[i] {
-            return Err(invalid(format_args!("lo[{i}] = {} lies above hi[{i}] = {}", c.lo[i], c.hi[i])));
-        }
-    }
-    Ok(())
+    intervals(c.lo, c.hi)
 }
 
 fn check_contacts(c: &Contacts<'_>, bodies: usize) -> Result<()> {

@@ -21,6 +21,9 @@ pub const BODY_LEN: usize = 12;
 
 /// An inverse inertia may be unsymmetric or indefinite by this fraction of its own size: single-precision engines.
 const INERTIA_NOISE: f64 = 1e-5;
+/// Where all entries of J and M⁻¹ are smaller, no sum of products in J M⁻¹ Jᵀ overflows.
+const SMALL_ENTRY: f64 = 1e75;
+const SMALL_MASS: f64 = 1e150;
 /// A Cholesky pivot below this fraction of its diagonal is a locked direction.
 const LOCKED: f64 = 1e-12;
 
@@ -163,8 +166,8 @@ impl Root {
     }
 }
 
-/// Refuse rows that do not fit the bodies.
-fn check(inverse_mass: &[f64], rows: &[f64], bodies: &[i32], compliance: Option<&[f64]>) -> Result<()> {
+/// Refuse rows that do not fit the bodies. Returns whether all numbers are so small that no product overflows.
+fn check(inverse_mass: &[f64], rows: &[f64], bodies: &[i32], compliance: Option<&[f64]>) -> Result<bool> {
     if !inverse_mass.len().is_multiple_of(BODY_LEN) {
         return Err(Error::new(
             Status::InvalidSize,
@@ -185,8 +188,12 @@ fn check(inverse_mass: &[f64], rows: &[f64], bodies: &[i32], compliance: Option<
         ));
     }
     length("bodies", bodies.len(), product("bodies", n, 2)?)?;
-    finite("inverse_mass", inverse_mass)?;
-    finite("jacobian", rows)?;
+    // Most often one look settles it.
+    let mut small = are_small(inverse_mass, SMALL_MASS) && are_small(rows, SMALL_ENTRY);
+    if !small {
+        finite("inverse_mass", inverse_mass)?;
+        finite("jacobian", rows)?;
+    }
     // One question for all; who fails it is looked for afterwards.
     let is_body = |&id: &i32| (id >= -1) & (id < nb as i32);
     if !bodies.iter().fold(true, |all, id| all & is_body(id)) {
@@ -195,10 +202,57 @@ fn check(inverse_mass: &[f64], rows: &[f64], bodies: &[i32], compliance: Option<
     }
     if let Some(c) = compliance {
         length("compliance", c.len(), n)?;
+        small &= are_small(c, SMALL_MASS);
         finite("compliance", c)?;
         if c.iter().fold(false, |any, &c| any | (c < 0.0)) {
             let i = c.iter().position(|&c| c < 0.0).unwrap_or(0);
             return Err(Error::new(Status::InvalidValue, format_args!("compliance[{i}] is {}, it must be >= 0", c[i])));
+        }
+    }
+    Ok(small)
+}
+
+/// Are all these numbers finite and below `most` in size? All are looked at, several at once.
+fn are_small(values: &[f64], most: f64) -> bool {
+    values.iter().fold(true, |all, v| all & (v.abs() < most))
+}
+
+/// A row on one body twice acts by the sum of its halves.
+fn add_halves(raw: &mut [f64; ROW_LEN]) {
+    for c in 0..6 {
+        raw[c] += raw[6 + c];
+    }
+}
+
+/// `J L` of one row, whose halves have been added up if both are on one body.
+#[inline(always)]
+fn whitened(root: &[Root], raw: &[f64; ROW_LEN], pair: [i32; 2]) -> Row {
+    let pair = [pair[0], if pair[1] == pair[0] { -1 } else { pair[1] }];
+    let mut row = Row { k: [0.0; ROW_LEN], body: [root.len() as u32; 2] };
+    let ((raw, _), (k, _)) = (raw.as_chunks::<6>(), row.k.as_chunks_mut::<6>());
+    for half in 0..2 {
+        if let Some(root) = root.get(pair[half] as usize) {
+            row.body[half] = pair[half] as u32;
+            k[half] = root.whiten(&raw[half]);
+        }
+    }
+    row
+}
+
+/// Refuse rows whose entry on the diagonal of A overflows; those beside it are no larger.
+fn check_diagonal(root: &[Root], rows: &[f64], bodies: &[i32], compliance: Option<&[f64]>) -> Result<()> {
+    for (i, (raw, &pair)) in rows.as_chunks::<ROW_LEN>().0.iter().zip(bodies.as_chunks::<2>().0).enumerate() {
+        let mut raw = *raw;
+        if pair[0] == pair[1] {
+            add_halves(&mut raw);
+        }
+        let row = whitened(root, &raw, pair);
+        let own = row.coupling(&row) + compliance.map_or(0.0, |c| c[i]);
+        if !(own.is_finite() && raw.iter().all(|v| v.is_finite())) {
+            return Err(Error::new(
+                Status::InvalidValue,
+                format_args!("jacobian[{}] (row {i}): a_ii = J M^-1 J^T + C of that row overflows", ROW_LEN * i),
+            ));
         }
     }
     Ok(())
@@ -226,12 +280,15 @@ impl Jacobian {
         compliance: Option<&[f64]>,
         diagonal: &mut Vec<f64>,
     ) -> Result<()> {
-        check(inverse_mass, rows, bodies, compliance)?;
+        let small = check(inverse_mass, rows, bodies, compliance)?;
         let (nb, n) = (inverse_mass.len() / BODY_LEN, rows.len() / ROW_LEN);
         self.reserve(n, nb)?;
         self.next_root.clear();
         for (k, m) in inverse_mass.chunks_exact(BODY_LEN).enumerate() {
             self.next_root.push(Root::new(k, m)?);
+        }
+        if !small {
+            check_diagonal(&self.next_root, rows, bodies, compliance)?;
         }
         std::mem::swap(&mut self.root, &mut self.next_root);
         self.inverse_mass.clear();
@@ -240,10 +297,7 @@ impl Jacobian {
         self.raw.clear();
         self.raw.extend_from_slice(given);
         for (raw, _) in self.raw.iter_mut().zip(pairs).filter(|(_, pair)| pair[0] == pair[1]) {
-            // A row on one body twice acts by the sum of its halves.
-            for c in 0..6 {
-                raw[c] += raw[6 + c];
-            }
+            add_halves(raw);
         }
         self.compliance.clear();
         match compliance {
@@ -256,15 +310,7 @@ impl Jacobian {
         self.rows.clear();
         let own = diagonal.iter_mut().zip(&self.compliance);
         self.rows.extend(self.raw.iter().zip(pairs).zip(own).map(|((raw, pair), (own, c))| {
-            let pair = [pair[0], if pair[1] == pair[0] { -1 } else { pair[1] }];
-            let mut row = Row { k: [0.0; ROW_LEN], body: [nb as u32; 2] };
-            let ((raw, _), (k, _)) = (raw.as_chunks::<6>(), row.k.as_chunks_mut::<6>());
-            for half in 0..2 {
-                if let Some(root) = root.get(pair[half] as usize) {
-                    row.body[half] = pair[half] as u32;
-                    k[half] = root.whiten(&raw[half]);
-                }
-            }
+            let row = whitened(root, raw, *pair);
             // While the row is at hand.
             *own = row.coupling(&row) + c;
             row

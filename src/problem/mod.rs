@@ -20,7 +20,8 @@ mod round_off;
 mod row_products;
 
 pub use body_graph::BodyGraph;
-pub use bounds::{as_bound, INFINITE_BOUND};
+pub use bounds::intervals;
+pub use check::are_finite;
 pub use cones::{project_disc, Cone, Cones, Part};
 pub use csr::Csr;
 pub use dense::{Dense, Triangle};
@@ -32,7 +33,6 @@ pub use round_off::gamma;
 
 use crate::error::{Error, Result, Status};
 use crate::memory::{refill, reserve};
-use bounds::intervals;
 use check::{finite, length};
 
 /// Off-diagonal pairs may differ by this fraction of `sqrt(a_ii a_jj)` and still count as symmetric: engines that
@@ -304,14 +304,15 @@ impl Problem {
         Ok(())
     }
 
-    /// Bounds of every row; |v| >= 1e10 counts as infinite. On a friction row they only cap the coupled bound.
+    /// Bounds of every row; infinite ones are absent, finite ones of any size hold. On a friction row they only cap the
+    /// coupled bound.
     pub fn set_bounds(&mut self, lo: &[f64], hi: &[f64]) -> Result<()> {
         length("lo", lo.len(), self.len())?;
         length("hi", hi.len(), self.len())?;
         intervals(lo, hi)?;
         if self.friction.is_set() || self.has_cones() {
             for i in 0..lo.len() {
-                let (l, h) = (as_bound(lo[i]), as_bound(hi[i]));
+                let (l, h) = (lo[i], hi[i]);
                 if self.friction.normal_of(i).is_some() {
                     friction::check_cap(i, l, h)?;
                 }
@@ -319,7 +320,7 @@ impl Problem {
             }
         }
         for (out, given) in [(&mut self.lo, lo), (&mut self.hi, hi)] {
-            bounds::copy(given, out);
+            out.copy_from_slice(given);
         }
         Ok(())
     }

@@ -72,8 +72,7 @@ impl CorpusProblem {
 
     /// `(lo, hi, mu)`: bounds with friction rows unlimited, and the coefficients of those rows.
     pub fn friction_bounds(&self) -> (Vec<f64>, Vec<f64>, Vec<f64>) {
-        let bounds = |v: &[f64]| v.iter().map(|&v| mlcp::problem::as_bound(v)).collect();
-        (bounds(&self.lo), bounds(&self.hi), self.mu.clone())
+        (self.lo.clone(), self.hi.clone(), self.mu.clone())
     }
 
     /// All entries by rows.

@@ -13,9 +13,9 @@ fn signed() -> Vec<f64> {
     SIZES.iter().flat_map(|&v| [v, -v]).skip(1).collect()
 }
 
-/// Bounds as a problem can have them: below 1e10, or absent.
+/// Bounds of many sizes, or absent.
 fn bounds() -> Vec<(f64, f64)> {
-    let edges = [0.0, 5e-324, -5e-324, 1e-200, 1.0, -1.0, 9.99e9, -9.99e9];
+    let edges = [0.0, 5e-324, -5e-324, 1e-200, 1.0, -1.0, 1e10, -1e10, 1e300, -1e300];
     let mut all = vec![(-INF, INF)];
     for lo in edges {
         all.push((lo, INF));
