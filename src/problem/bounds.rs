@@ -52,11 +52,12 @@ impl Kernel for Clamp<'_> {
     fn run<L: Lanes>(self, lanes: L) {
         let ((x4, x), (lo4, lo), (hi4, hi)) = (self.x.as_chunks_mut(), self.lo.as_chunks(), self.hi.as_chunks());
         for ((x, lo), hi) in x4.iter_mut().zip(lo4).zip(hi4) {
-            let moved = lanes.at_most(lanes.at_least(lanes.load(x), lanes.load(lo)), lanes.load(hi));
+            // Equal ones give the second: a zero inside keeps its sign.
+            let moved = lanes.at_most(lanes.load(hi), lanes.at_least(lanes.load(lo), lanes.load(x)));
             *x = lanes.store(moved);
         }
         for ((x, &lo), &hi) in x.iter_mut().zip(lo).zip(hi) {
-            *x = at_most(at_least(*x, lo), hi);
+            *x = at_most(hi, at_least(lo, *x));
         }
     }
 }

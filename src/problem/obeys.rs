@@ -5,7 +5,7 @@
 
 use super::cones::{is_in_disc, project_disc};
 use super::{bounds, Problem};
-use crate::linalg::{with_lanes, Kernel, Lanes};
+use crate::linalg::{at_least, at_most, with_lanes, Kernel, Lanes};
 
 impl Problem {
     /// Is every impulse within its bounds, friction rows within those at the normal impulses of this x, and every pair of
@@ -31,7 +31,8 @@ impl Problem {
             for i in 0..x.len() {
                 if self.friction.normal_of(i).is_some() == friction && !self.cones.is_tangent(i) {
                     let (lo, hi) = self.bounds_of(i, x);
-                    x[i] = x[i].max(lo).min(hi);
+                    // Equal ones give the second: a zero inside keeps its sign.
+                    x[i] = at_most(hi, at_least(lo, x[i]));
                 }
             }
         }
