@@ -128,7 +128,7 @@ typedef enum {
     // max_iterations 20000, check_interval 16, stall_window 1000.
     MLCP_SOLVER_KIND_DANTZIG = 3,
     // Lemke's complementary pivoting: dense, A need not be symmetric nor its diagonal positive; tells rays.
-    // max_iterations 20000, check_interval 64, stall_window 1000.
+    // max_iterations none, check_interval 64, stall_window none.
     MLCP_SOLVER_KIND_LEMKE = 4,
     // Semismooth Newton on the Fischer-Burmeister function: dense, A need not be symmetric nor its diagonal positive.
     // max_iterations 200, check_interval 1, stall_window 100.

@@ -25,7 +25,7 @@ pub enum SolverKind {
     /// max_iterations 20000, check_interval 16, stall_window 1000.
     Dantzig = 3,
     /// Lemke's complementary pivoting: dense, A need not be symmetric nor its diagonal positive; tells rays.
-    /// max_iterations 20000, check_interval 64, stall_window 1000.
+    /// max_iterations none, check_interval 64, stall_window none.
     Lemke = 4,
     /// Semismooth Newton on the Fischer-Burmeister function: dense, A need not be symmetric nor its diagonal positive.
     /// max_iterations 200, check_interval 1, stall_window 100.
@@ -99,7 +99,7 @@ const PROFILES: &[Profile] = &[
     Profile { kind: SolverKind::Bpp, name: c"bpp", iterations: 200, interval: 1, stall: 100 },
     Profile { kind: SolverKind::Pgs, name: c"pgs", iterations: 1000, interval: 32, stall: 8 },
     Profile { kind: SolverKind::Dantzig, name: c"dantzig", iterations: 20_000, interval: 16, stall: 1000 },
-    Profile { kind: SolverKind::Lemke, name: c"lemke", iterations: 20_000, interval: 64, stall: usize::MAX },
+    Profile { kind: SolverKind::Lemke, name: c"lemke", iterations: usize::MAX, interval: 64, stall: usize::MAX },
     Profile { kind: SolverKind::FischerNewton, name: c"fischer-newton", iterations: 200, interval: 1, stall: 100 },
     Profile { kind: SolverKind::MinMapNewton, name: c"minmap-newton", iterations: 200, interval: 1, stall: 100 },
     Profile { kind: SolverKind::Jacobi, name: c"jacobi", iterations: 4000, interval: 32, stall: 8 },

@@ -13,6 +13,8 @@ use crate::Budget;
 
 /// Friction bounds move on when the error under the old ones is below this share of the tolerance.
 const FROZEN_SHARE: f64 = 0.1;
+/// Times that friction bounds are moved for a solver that does not follow them: those that settle do so in some ten.
+const BOUND_MOVES: usize = 200;
 /// Share of a limited time for what comes first because of the limit, where nobody knows what the rest will cost.
 const FIRST_SHARE: f64 = 0.25;
 /// Sweeps after which it is asked for the first time whether pivots fit into the time left.
@@ -370,7 +372,8 @@ impl Work {
                     self.find_w(problem)?;
                 }
                 let solved = self.judge.total(&self.frozen_point(problem)) <= FROZEN_SHARE * run.tolerance;
-                if (solved || progress == Progress::Stalled) && self.move_bounds(problem) {
+                let may_move = run.friction_updates < BOUND_MOVES && (solved || progress == Progress::Stalled);
+                if may_move && self.move_bounds(problem) {
                     run.friction_updates += 1;
                     solver.start(problem, &mut self.state, settings)?;
                     progress = Progress::Continue;
