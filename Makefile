@@ -10,7 +10,7 @@ LINK    = -Iinclude -L$(LIB) -Wl,-rpath,$(abspath $(LIB)) -lmlcp -lm
 BIN     = target/examples
 PREFIX ?= /usr/local
 
-.PHONY: demo test bench bench-recording bench-peers bench-scale examples engines bullet ode lib install header docs reproduction soak clean help
+.PHONY: demo test golden bench bench-recording bench-peers bench-scale examples engines bullet ode lib install header docs reproduction soak clean help
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 17
@@ -38,6 +38,10 @@ soak: ## generated problems whose solution is known, by auto, from good and bad 
 	@scripts/setup.sh cargo
 	$(CARGO) run --release -p mlcp-lab -- soak --families $(FAMILIES) --forms $(FORMS) --starts $(STARTS) --solver $(SOLVER) \
 	    $(if $(SEED),--seed $(SEED),--problems $(or $(PROBLEMS),1000) --first $(FIRST)) --threads $(THREADS) $(FLAGS)
+
+golden: ## compare every bit of the answers on recorded problems with those of earlier builds, under a minute after building; WRITE=1 writes them anew
+	@scripts/setup.sh cargo
+	$(CARGO) run --release -p mlcp-lab -- golden $(if $(WRITE),--write,--check) tests/data/golden.tsv
 
 bench: ## criterion benchmarks, and what monitoring costs
 	@scripts/setup.sh cargo
