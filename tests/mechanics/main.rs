@@ -1,0 +1,13 @@
+//! Mechanisms and multibody frames: redundancy, ALI3-P stepping, formulations of a frame.
+
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../../lab/src/rigid.rs"]
+#[allow(dead_code)]
+mod rigid;
+
+mod ali3p;
+mod ali3p_contact;
+mod bricard;
+mod diagnosis;
+mod formulations;
