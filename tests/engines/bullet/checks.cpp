@@ -1,5 +1,5 @@
 /*
- * What mlcp_bullet.hpp promises, one check per name: checks NAME [STEPS]. Built by tests/bullet.rs against Bullet in float and
+ * What mlcp_bullet.hpp promises, one check per name: checks NAME [STEPS]. Built by tests/engines/bullet.rs against Bullet in float and
  * in double; prints what it saw, ends with 1 at the first promise broken.
  */
 #include "bullet_world.h"
