@@ -12,6 +12,8 @@ use std::process::Command;
 
 mod common;
 
+use common::Fill;
+
 const FEW: usize = 4;
 const MANY: usize = 20;
 

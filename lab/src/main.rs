@@ -9,10 +9,7 @@ mod paper;
 mod plot;
 mod record;
 mod replay;
-// Scenes that the library's tests and benches use too.
 mod report;
-#[allow(dead_code)]
-mod rigid;
 mod scenes;
 mod soak;
 mod table;

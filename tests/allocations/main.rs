@@ -10,9 +10,6 @@ mod common;
 mod counting;
 mod frames;
 mod mechanisms;
-#[path = "../../lab/src/rigid.rs"]
-#[allow(dead_code)]
-mod rigid;
 mod steps;
 
 use common::rows::Options;

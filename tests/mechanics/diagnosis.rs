@@ -3,9 +3,9 @@
 
 use crate::common::problems::csr_of;
 use crate::common::Random;
-use crate::rigid::{bricard, four_bar, net, Body, Kind, Mechanism, Rows, Vector};
 use mlcp::mechanism::{Diagnosis, Findings, RowRole};
 use mlcp::{Problem, Triangle};
+use mlcp_scenes::rigid::{bricard, four_bar, net, Body, Kind, Mechanism, Rows, Vector};
 use nalgebra::DMatrix;
 
 fn problem_of(inverse_mass: &[f64], rows: &Rows) -> Problem {

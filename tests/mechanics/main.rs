@@ -2,9 +2,6 @@
 
 #[path = "../common/mod.rs"]
 mod common;
-#[path = "../../lab/src/rigid.rs"]
-#[allow(dead_code)]
-mod rigid;
 
 mod ali3p;
 mod ali3p_contact;

@@ -1,7 +1,7 @@
 //! Numbers of any size: no solver shows, returns or reports anything that is not finite, but errors that overflow read +inf;
 //! matrices that overflow are refused where they are set; finite bounds of any size hold.
 
-use crate::common::random::Random;
+use crate::common::Random;
 use mlcp::driver::Observation;
 use mlcp::{Choice, Engine, FrictionMode, Outcome, Problem, Report, Settings, SolverKind, Status, Triangle};
 use std::fmt::Write;

@@ -4,7 +4,7 @@
 //! matrix, and the errors that other people's solvers reached on the same problems.
 
 use crate::common::corpus::{self, CorpusProblem, Form, Friction, INCONSISTENT};
-use crate::common::scenes;
+use crate::common::{scenes, Fill};
 use mlcp::metrics::{Measure, Point};
 use mlcp::{Choice, Engine, Outcome, Problem, Report, Settings, SolverKind};
 

@@ -1,7 +1,7 @@
 //! Problems larger than the caches are swept several times in one pass over memory. Nobody can tell from the results: bits,
 //! records and iteration counts are those of sweeps one after the other, which is what an observer gets to see.
 
-use crate::common::scenes::{wall, Scene};
+use crate::common::scenes::{wall, Fill, Scene};
 use mlcp::{Choice, Engine, Iteration, Problem, Settings, SolverKind};
 
 /// So many rows that sweeps are taken together.
