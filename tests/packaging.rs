@@ -2,7 +2,7 @@
 //! write, with pkg-config and make, with CMake's find_package, and with CMake from source.
 //!
 //! The library installed here is the one these tests were built with; that `make install` builds its own is left out, it
-//! takes minutes.
+//! takes minutes. A program of its own, because one test makes cargo write the library anew beside the others' programs.
 
 #[path = "common/toolchain.rs"]
 #[allow(dead_code)]

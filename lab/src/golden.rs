@@ -31,10 +31,10 @@ const SHAKE: f64 = 0.01;
 ///
 /// For changes that are meant to keep every bit of every answer. Each problem is solved in every form it can be handed over in,
 /// with frozen friction, coupled friction and friction cones where it has them: by auto from x = 0 and from a warm start,
-/// 300 iterations at most, and cut off after 3 and after 10; and, as two-body rows or else compressed rows, by every other solver, cut off after 40.
-/// A hash stands for the bits of the impulses; outcome and iterations stand before it. No solve has a time limit. The hashes hold
-/// for x86-64 with AVX2 and FMA; elsewhere factorisations round differently. Exit code 1
-/// when an answer differs, with the first that does; 2 when a file or an option is bad.
+/// 300 iterations at most, and cut off after 3 and after 10; and, as two-body rows or else compressed rows, by every other
+/// solver, cut off after 40. A hash stands for the bits of the impulses; outcome and iterations stand before it. No solve has
+/// a time limit. The hashes hold for x86-64 with AVX2 and FMA; elsewhere factorisations round differently. Exit code 1 when
+/// an answer differs, with the first that does; 2 when a file or an option is bad.
 #[derive(clap::Args)]
 #[command(group(clap::ArgGroup::new("task").required(true).args(["write", "check"])))]
 pub struct Golden {
@@ -80,7 +80,7 @@ impl Golden {
             }
             Some(first) => {
                 println!("{first}");
-                println!("{} answers differ, the first is above", differences.len());
+                println!("{} answer(s) differ, the first is above", differences.len());
             }
         }
         Ok(differences.is_empty())

@@ -24,10 +24,10 @@ fn the_c_program_in_the_readme_runs() {
 #[test]
 fn the_commands_in_the_readme_exist() {
     let makefile = std::fs::read_to_string(root().join("Makefile")).expect("Makefile");
-    for target in ["demo", "test", "bench", "lib"] {
+    for target in ["demo", "check", "test", "golden", "bench", "lib"] {
         assert!(makefile.lines().any(|line| line.starts_with(&format!("{target}:"))), "make {target}");
     }
-    for file in ["tests/solver_matrix.rs", "tests/measures.rs", "benches/monitoring.rs", "benches/solvers.rs"] {
+    for file in ["tests/solvers/solver_matrix.rs", "tests/measures/main.rs", "benches/monitoring.rs", "benches/solvers.rs"] {
         assert!(root().join(file).exists(), "{file}");
     }
 }
