@@ -10,7 +10,7 @@ LINK    = -Iinclude -L$(LIB) -Wl,-rpath,$(abspath $(LIB)) -lmlcp -lm
 BIN     = target/examples
 PREFIX ?= /usr/local
 
-.PHONY: demo test bench bench-recording bench-peers bench-scale examples engines bullet ode lib install header docs reproduction soak clean help
+.PHONY: demo check test golden bench bench-recording bench-peers bench-scale examples engines bullet ode lib install header docs reproduction soak clean help
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 17
@@ -21,6 +21,13 @@ demo: examples ## build the library and the C examples, then run the first two
 	@echo; echo "== 02_game_loop: 600 steps at 60 Hz =="
 	@$(BIN)/02_game_loop
 	@echo; echo "The other examples are built: $(BIN)/03_callback, 04_measure_your_solver, 05_cpp, 06_cones, 07_record, 08_replay, fourbar, pendulum_ali3p, puck_ali3p."
+
+# What needs no more than Rust and its linker: no engines, no second compiler, no valgrind. The thousands of generated problems
+# (planted) take as long as all the rest; `make test` and `make soak` have them.
+check: ## the tests that need nothing installed; TIME_CHECK
+	$(CARGO) test --no-fail-fast -p mlcp -p mlcp-scenes --lib --test linalg --test solvers --test mechanics --test measures \
+	    --test files --test c_abi --test allocations --test mutations --test architecture -- \
+	    --skip c_examples:: --skip header:: --skip readme:: --skip planted::
 
 test: ## everything: set-up, unit, property, corpus and misuse tests, C examples with gcc and clang, valgrind
 	@scripts/setup.sh cargo gcc g++ clang valgrind nm pkg-config cmake dpkg-buildpackage dh bullet.pc ode.pc h5dump
@@ -38,6 +45,10 @@ soak: ## generated problems whose solution is known, by auto, from good and bad 
 	@scripts/setup.sh cargo
 	$(CARGO) run --release -p mlcp-lab -- soak --families $(FAMILIES) --forms $(FORMS) --starts $(STARTS) --solver $(SOLVER) \
 	    $(if $(SEED),--seed $(SEED),--problems $(or $(PROBLEMS),1000) --first $(FIRST)) --threads $(THREADS) $(FLAGS)
+
+golden: ## compare every bit of the answers on recorded problems with those of earlier builds, under a minute after building; WRITE=1 writes them anew
+	@scripts/setup.sh cargo
+	$(CARGO) run --release -p mlcp-lab -- golden $(if $(WRITE),--write,--check) tests/data/golden.tsv
 
 bench: ## criterion benchmarks, and what monitoring costs
 	@scripts/setup.sh cargo

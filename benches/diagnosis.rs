@@ -5,15 +5,11 @@ use criterion::{criterion_group, criterion_main, BenchmarkId, Criterion};
 use mlcp::mechanism::Diagnosis;
 use mlcp::Problem;
 
-#[path = "../lab/src/rigid.rs"]
-#[allow(dead_code)]
-mod rigid;
-
 #[path = "../tests/common/mod.rs"]
 mod common;
 
 use common::problems::csr_of;
-use rigid::net;
+use mlcp_scenes::rigid::net;
 
 fn diagnosis(c: &mut Criterion) {
     let mut group = c.benchmark_group("diagnosis");

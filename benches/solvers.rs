@@ -7,7 +7,7 @@ use mlcp::{Engine, Problem, Settings, SolverKind};
 mod common;
 
 use common::corpus::{self, Form, Friction};
-use common::scenes;
+use common::{scenes, Fill};
 
 /// A hundred sweeps of the 564-row wall; throughput is in row visits.
 fn pgs_sweep(c: &mut Criterion) {

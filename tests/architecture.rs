@@ -1,6 +1,6 @@
 //! The source tree keeps its own rules: who may use whom, where `unsafe` may stand, how long files are.
 //!
-//! Read as text, because the compiler does not mind a module that looks the wrong way.
+//! A program of its own: it reads the sources and needs no room's helpers. Read as text, because the compiler does not mind a module that looks the wrong way.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -4,6 +4,8 @@
 //! the difference is that of the sweeps alone. A bound is a seventh above what was counted when it was set. If a kernel
 //! became dearer for a good reason, raise it; if it became cheaper, lower it.
 //!
+//! A program of its own, small, because callgrind runs all of it.
+//!
 //! Bounds are for the code of the test profile, with all its checks, and for processors with 256-bit vectors; without them
 //! kernels may take four times as much. What is shipped takes less; it is held to the same bounds by `cargo test --release --test instructions -- --nocapture`.
 
@@ -11,6 +13,8 @@ use mlcp::{Engine, Problem, Settings, SolverKind};
 use std::process::Command;
 
 mod common;
+
+use common::Fill;
 
 const FEW: usize = 4;
 const MANY: usize = 20;

@@ -1,4 +1,5 @@
 //! Files that were damaged, or made to do damage: no panic, no crash, and no more memory than the file's size explains.
+//! An allocator counts what the whole process holds, so this file is a process of its own.
 //!
 //! 2,000 in the suite; the long run is `MLCP_MUTATIONS=200000 cargo test --release --test mutations -- --nocapture`.
 

@@ -2,16 +2,20 @@
 //! write, with pkg-config and make, with CMake's find_package, and with CMake from source.
 //!
 //! The library installed here is the one these tests were built with; that `make install` builds its own is left out, it
-//! takes minutes.
+//! takes minutes. A program of its own, because one test makes cargo write the library anew beside the others' programs.
 
-#[path = "c_examples/toolchain.rs"]
+#[path = "common/toolchain.rs"]
 #[allow(dead_code)]
 mod toolchain;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{OnceLock, RwLock};
-use toolchain::{library_dir, root, run_ok, scratch};
+use toolchain::{library_dir, root, run_ok};
+
+fn scratch(name: &str) -> PathBuf {
+    toolchain::scratch("packaging", name)
+}
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 

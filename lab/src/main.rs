@@ -2,16 +2,14 @@
 
 mod chart;
 mod convert;
+mod golden;
 mod info;
 mod natural;
 mod paper;
 mod plot;
 mod record;
 mod replay;
-// Scenes that the library's tests and benches use too.
 mod report;
-#[allow(dead_code)]
-mod rigid;
 mod scenes;
 mod soak;
 mod table;
@@ -30,6 +28,7 @@ struct Arguments {
 enum Command {
     Paper(paper::Paper),
     Convert(convert::Convert),
+    Golden(golden::Golden),
     Info(info::Info),
     Record(record::Record),
     Replay(replay::Replay),
@@ -43,15 +42,19 @@ fn main() -> ExitCode {
         Command::Info(info) => info.run(),
         Command::Record(record) => record.run(),
         Command::Replay(replay) => replay.run(),
-        Command::Soak(soak) => {
-            return match soak.run() {
-                Ok(clean) => ExitCode::from(u8::from(!clean)),
-                Err(sentence) => complain(&sentence),
-            }
-        }
+        Command::Golden(golden) => return verdict(golden.run()),
+        Command::Soak(soak) => return verdict(soak.run()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
+        Err(sentence) => complain(&sentence),
+    }
+}
+
+/// Of a command that finds things right or wrong.
+fn verdict(found: Result<bool, String>) -> ExitCode {
+    match found {
+        Ok(right) => ExitCode::from(u8::from(!right)),
         Err(sentence) => complain(&sentence),
     }
 }

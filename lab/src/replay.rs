@@ -512,7 +512,7 @@ fn file_name(name: &str) -> String {
     name.chars().take(120).map(plain).collect()
 }
 
-fn progress(steps: usize) -> ProgressBar {
+pub(crate) fn progress(steps: usize) -> ProgressBar {
     if !io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }

@@ -5,6 +5,8 @@
 //! - [`planted`]: how a solution is drawn and b chosen to suit it.
 //! - [`mechanism`]: bodies, joints and contacts as two-body rows.
 //! - [`oracle`]: energy errors from a w without round-off, and the bound on what round-off may do.
+//! - [`rigid`]: rigid bodies and mechanisms with known redundancies, as rows.
+//! - [`scene`]: a chain, a wall and a packing of any size.
 //! - [`sequence`]: scenes stepped in time, each step a problem.
 //! - [`trial`]: one solver on one problem, judged.
 
@@ -13,7 +15,9 @@ pub mod mechanism;
 pub mod oracle;
 pub mod planted;
 mod random;
+pub mod rigid;
 mod rows;
+pub mod scene;
 pub mod sequence;
 mod start;
 pub mod trial;

@@ -206,7 +206,9 @@ impl Lemke {
             }
             Step::Ray => true,
             Step::Moved if has_returned => true,
-            Step::Moved => self.since.is_multiple_of(CHECK) && !self.path.is_accurate(&self.scaled, &mut self.out, &mut self.v),
+            Step::Moved => {
+                self.since.is_multiple_of(CHECK) && !self.path.is_accurate(&self.scaled, &mut self.out, &mut self.v)
+            }
         };
         if !is_wrong {
             return Ok(Progress::Continue);

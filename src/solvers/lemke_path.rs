@@ -37,7 +37,10 @@ enum Law {
     /// Its impulse is given: equal bounds, no friction, or implied by free rows.
     Fixed,
     /// |y_i| <= reach · y_normal.
-    Friction { normal: usize, reach: f64 },
+    Friction {
+        normal: usize,
+        reach: f64,
+    },
 }
 
 /// A variable of the tableau.
@@ -784,7 +787,8 @@ fn weight(i: usize, path: usize) -> f64 {
     if path == 0 {
         return 1.0;
     }
-    let mut hash = (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (path as u64).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mut hash =
+        (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (path as u64).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     hash = (hash ^ (hash >> 29)).wrapping_mul(0x94d0_49bb_1331_11eb);
     10f64.powf(4.0 * ((hash >> 11) as f64 / (1u64 << 53) as f64) - 2.0)
 }

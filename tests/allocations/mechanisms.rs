@@ -1,10 +1,10 @@
 //! Projection and ALI3-P: after the first few steps they take no memory.
 
 use super::counting::count;
-use super::rigid::four_bar;
 use mlcp::mechanism::ali3p::{ContactRows, Model, Pattern, StepSettings, Stepper, Structure};
 use mlcp::mechanism::Projection;
 use mlcp::{Problem, Result};
+use mlcp_scenes::rigid::four_bar;
 
 #[test]
 fn projections_allocate_nothing() {

@@ -1,7 +1,7 @@
 //! Frames: random ones that only have to be legal, and a pile whose step has a meaning.
 
-use super::random::Random;
 use mlcp::multibody::{Bodies, Constraints, Contacts, Frame};
+use mlcp_scenes::Random;
 
 /// Buffers of a frame in the making.
 #[derive(Clone, Debug, Default)]

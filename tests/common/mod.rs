@@ -7,12 +7,12 @@ pub mod frames;
 pub mod lookup3;
 pub mod oracle;
 pub mod problems;
-pub mod random;
 pub mod rows;
 pub mod scenes;
 
+pub use mlcp_scenes::Random;
+
 pub use corpus::{CorpusProblem, Form, Friction};
 pub use problems::{Kind, SmallProblem};
-pub use random::Random;
 pub use rows::RowProblem;
-pub use scenes::Scene;
+pub use scenes::{Fill, Scene};

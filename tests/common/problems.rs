@@ -1,7 +1,7 @@
 //! Small random problems over every kind of bound.
 
-use super::random::Random;
 use mlcp::{Problem, Triangle};
+use mlcp_scenes::Random;
 
 /// What bounds a row has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

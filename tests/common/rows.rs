@@ -2,8 +2,8 @@
 
 use super::corpus::{lower_triangle, Form};
 use super::problems::{to_csr, Kind};
-use super::random::Random;
 use mlcp::{FrictionMode, Problem, Triangle};
+use mlcp_scenes::Random;
 
 /// A problem given by bodies and rows: A = J M⁻¹ Jᵀ + C.
 #[derive(Clone, Debug, Default)]

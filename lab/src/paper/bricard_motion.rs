@@ -1,8 +1,8 @@
 //! Bricard's mechanism under gravity (González et al.), stepped in three ways; for the experiment and its test.
 
-use crate::rigid::{bricard, bricard_p2, Mechanism, Vector};
 use mlcp::mechanism::{Compliance, Projection};
 use mlcp::{Engine, Problem, Settings, SolverKind};
+use mlcp_scenes::rigid::{bricard, bricard_p2, Mechanism, Vector};
 
 /// Gravity, m/s².
 pub const GRAVITY: Vector = Vector::new(0.0, -9.81, 0.0);

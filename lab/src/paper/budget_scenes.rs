@@ -1,12 +1,12 @@
 //! The scenes of `mlcp-lab paper budget`, each stepped by any solver, and how far off it is in the end.
 
 use super::spheres;
-use crate::rigid::Vector;
 use crate::scenes::brick_wall::BrickWall;
 use crate::scenes::driving::Forklift;
 use crate::scenes::pile::Stepper;
 use mlcp::dataset::Recorded;
 use mlcp::{Problem, Report, Settings};
+use mlcp_scenes::rigid::Vector;
 
 /// A run of a scene.
 pub struct Run {

@@ -3,9 +3,9 @@
 
 use super::section::{Context, Section};
 use crate::plot::Chart;
-use crate::rigid::Vector;
 use crate::scenes::driving::{Forklift, H};
 use mlcp::{Choice, Measure, Outcome, Settings, SolverKind};
+use mlcp_scenes::rigid::Vector;
 use std::f64::consts::TAU;
 use std::fmt::Write;
 

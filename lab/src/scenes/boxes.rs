@@ -1,7 +1,7 @@
 //! Where two boxes touch, face against face: the face of least penetration, and the other box's facing face clipped to
 //! its sides. Boxes that lie on one another need no more; an edge that crosses an edge is seen as its end points.
 
-use crate::rigid::{Body, Vector};
+use mlcp_scenes::rigid::{Body, Vector};
 
 /// A point where two boxes touch.
 #[derive(Clone, Copy, Debug)]

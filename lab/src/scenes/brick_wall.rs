@@ -4,8 +4,8 @@
 use super::boxes::{on_ground, touching, Touch};
 use super::quiet;
 use super::step_problem::StepProblem;
-use crate::rigid::{Body, Mechanism, Rows, Vector};
 use mlcp::{Engine, FrictionMode, Problem, Settings, SolverKind};
+use mlcp_scenes::rigid::{Body, Mechanism, Rows, Vector};
 
 /// Time step, s.
 pub const H: f64 = 1.0 / 60.0;

@@ -3,8 +3,8 @@
 //! friction, a torque converter and an open differential. Sizes and masses are ours; the paper gives none.
 
 use super::quiet;
-use crate::rigid::{Body, Kind, Mechanism, Rows, Vector};
 use mlcp::{Engine, Problem, Report, Settings};
+use mlcp_scenes::rigid::{Body, Kind, Mechanism, Rows, Vector};
 use nalgebra::UnitQuaternion;
 
 /// Time step, s.
