@@ -60,9 +60,9 @@
 #define MLCP_ERROR_ROUND(value) ((void)0)
 #endif
 
-/* Larger and smaller value; like fmax and fmin they ignore a NaN, unlike them they are always inlined. */
-static inline double mlcp_error_max(double p, double q) { return p > q || q != q ? p : q; }
-static inline double mlcp_error_min(double p, double q) { return p < q || q != q ? p : q; }
+/* The larger and the smaller of two values. A NaN is ignored, as by fmax and fmin; these are always inlined. */
+static inline double mlcp_error_max(double p, double q) { return p > q || !(q <= q) ? p : q; }
+static inline double mlcp_error_min(double p, double q) { return p < q || !(q <= q) ? p : q; }
 
 /*
  * The Fischer-Burmeister function p + q - sqrt(p^2 + q^2) for q >= 0; p = +inf gives its limit q. Each branch takes the
@@ -75,7 +75,7 @@ static inline double mlcp_error_phi(double p, double q)
     if (p > DBL_MAX) {
         return q;
     }
-    if (q == 0.0 || p == 0.0) {
+    if (!(q > 0.0) || !(size > 0.0)) {
         return p - size;
     }
     ratio = size < q ? size / q : q / size;
@@ -249,6 +249,9 @@ static inline double mlcp_error_natural_disc(const double x[2], const double w[2
 
 /* ---- All rows. The same code for double and float arrays, so it is written once, as a macro. ---- */
 
+/* x, w, lo and hi of row i as doubles, whatever the arrays hold. */
+#define MLCP_ERROR_ROW (double)x[i], (double)w[i], (double)lo[i], (double)hi[i]
+
 /* One sum: check all, then add in row order. Names n, x, w, lo, hi, out_row_errors are the caller's parameters. */
 #define MLCP_ERROR_SUM(is_invalid, row_error)                                                                            \
     double total = 0.0;                                                                                                  \
@@ -271,7 +274,7 @@ static inline double mlcp_error_natural_disc(const double x[2], const double w[2
                                                       const real *hi, double *out_row_errors)                            \
     {                                                                                                                    \
         MLCP_ERROR_SUM(mlcp_error_check##suffix(n, NULL, x, w, lo, hi) != MLCP_ERROR_NO_ROW,                             \
-                       mlcp_error_##measure##_row(x[i], w[i], lo[i], hi[i]));                                            \
+                       mlcp_error_##measure##_row(MLCP_ERROR_ROW));                                                      \
     }
 
 #define MLCP_ERROR_DEFINE_ALL(real, suffix)                                                                              \
@@ -280,8 +283,8 @@ static inline double mlcp_error_natural_disc(const double x[2], const double w[2
     {                                                                                                                    \
         size_t i;                                                                                                        \
         for (i = 0; i < n; i++) {                                                                                        \
-            const double a = diagonal != NULL ? diagonal[i] : 1.0;                                                       \
-            if (!mlcp_error_row_is_valid(a, x[i], w[i], lo[i], hi[i])) {                                                 \
+            const double a = diagonal != NULL ? (double)diagonal[i] : 1.0;                                               \
+            if (!mlcp_error_row_is_valid(a, MLCP_ERROR_ROW)) {                                                           \
                 return i;                                                                                                \
             }                                                                                                            \
         }                                                                                                                \
@@ -292,7 +295,7 @@ static inline double mlcp_error_natural_disc(const double x[2], const double w[2
     {                                                                                                                    \
         MLCP_ERROR_SUM(n != 0 && (diagonal == NULL || mlcp_error_check##suffix(n, diagonal, x, w, lo, hi)                \
                                                           != MLCP_ERROR_NO_ROW),                                         \
-                       mlcp_error_energy_row(diagonal[i], x[i], w[i], lo[i], hi[i]));                                    \
+                       mlcp_error_energy_row((double)diagonal[i], MLCP_ERROR_ROW));                                      \
     }                                                                                                                    \
     static inline double mlcp_error_energy_round_off##suffix(size_t n, const real *diagonal, const real *w,              \
                                                              const real *abs_sum, size_t roundings, double energy)       \
@@ -322,7 +325,7 @@ static inline double mlcp_error_natural_disc(const double x[2], const double w[2
     {                                                                                                                    \
         MLCP_ERROR_SUM(!(lambda > 0.0 && lambda <= 1.0)                                                                  \
                            || mlcp_error_check##suffix(n, NULL, x, w, lo, hi) != MLCP_ERROR_NO_ROW,                      \
-                       mlcp_error_penalized_row(x[i], w[i], lo[i], hi[i], lambda));                                      \
+                       mlcp_error_penalized_row(MLCP_ERROR_ROW, lambda));                                                \
     }
 
 /*
@@ -356,6 +359,7 @@ MLCP_ERROR_DEFINE_ALL(float, _f32)
 #undef MLCP_ERROR_DEFINE_ALL
 #undef MLCP_ERROR_DEFINE_MEASURE
 #undef MLCP_ERROR_SUM
+#undef MLCP_ERROR_ROW
 #undef MLCP_ERROR_ROUND
 
 #endif /* MLCP_ERROR_H */
