@@ -25,7 +25,7 @@ pub enum SolverKind {
     /// max_iterations 20000, check_interval 16, stall_window 1000.
     Dantzig = 3,
     /// Lemke's complementary pivoting: dense, A need not be symmetric nor its diagonal positive; tells rays.
-    /// max_iterations 20000, check_interval 64, stall_window 1000.
+    /// max_iterations 20000, check_interval 64, stall_window none.
     Lemke = 4,
     /// Semismooth Newton on the Fischer-Burmeister function: dense, A need not be symmetric nor its diagonal positive.
     /// max_iterations 200, check_interval 1, stall_window 100.
