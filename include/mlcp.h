@@ -302,7 +302,7 @@ MLCP_ENUM(mlcp_solver_kind) {
     // max_iterations 20000, check_interval 16, stall_window 1000.
     MLCP_SOLVER_KIND_DANTZIG = 3,
     // Lemke's complementary pivoting: dense, A need not be symmetric nor its diagonal positive; tells rays.
-    // max_iterations 20000, check_interval 64, stall_window 1000.
+    // max_iterations 20000, check_interval 64, stall_window none.
     MLCP_SOLVER_KIND_LEMKE = 4,
     // Semismooth Newton on the Fischer-Burmeister function: dense, A need not be symmetric nor its diagonal positive.
     // max_iterations 200, check_interval 1, stall_window 100.
@@ -619,15 +619,15 @@ MLCP_ENUM(mlcp_reason) {
     MLCP_REASON_TIME_LIMIT = 1,
     // A is symmetric: pivots are exact, and few from a good start.
     MLCP_REASON_PIVOTS = 2,
-    // Pivots go astray on redundant contacts and coupled friction; an interior point method minds them least.
+    // Pivots go astray on redundant contacts and coupled friction; an interior point method is least disturbed by them.
     MLCP_REASON_REDUNDANT = 3,
-    // From the best point so far, pivots with a longer breath.
+    // A second try from the best point so far, with more steps allowed without progress.
     MLCP_REASON_POLISH = 4,
-    // Another kind of step, for what is left.
+    // Earlier solvers did not converge: a solver with another kind of step.
     MLCP_REASON_LAST_RESORT = 5,
     // A is not symmetric, or a row has no effective mass: complementary pivots on a small problem.
     MLCP_REASON_GENERAL = 6,
-    // The same on a large problem, or after such pivots: Newton's method.
+    // A is not symmetric, or a row has no effective mass: Newton's method, on a large problem or after pivots.
     MLCP_REASON_GENERAL_NEWTON = 7,
     // Contacts are exact cones: Newton's method on their projections.
     MLCP_REASON_CONES = 8,
@@ -637,7 +637,7 @@ MLCP_ENUM(mlcp_reason) {
     MLCP_REASON_SMALL = 10,
     // The problem falls into islands, and each is solved by auto's plan for it alone.
     MLCP_REASON_ISLANDS = 11,
-    // The start is nearly good enough, as the last step's impulses mostly are: a few sweeps.
+    // The start is nearly good enough, as the last step's impulses often are: a few sweeps.
     MLCP_REASON_GOOD_START = 12,
     // Time is limited and the problem falls into islands: sweeps over those of the largest energy error.
     MLCP_REASON_WORST_ISLANDS = 13,

@@ -49,11 +49,9 @@ fn the_header_has_every_solvers_default_limits() {
         let ending = format!(" = {},", kind as i32);
         let at = |l: &&str| l.starts_with("MLCP_SOLVER_KIND_") && l.ends_with(&ending);
         let k = lines.iter().position(at).unwrap_or_else(|| panic!("{} is not in mlcp.h", kind.name()));
-        let iterations = match kind.default_iterations() {
-            usize::MAX => "none".to_string(),
-            number => number.to_string(),
-        };
-        let (interval, window) = (settings.interval(kind), settings.stall_window(kind));
+        let limit = |number: usize| if number == usize::MAX { "none".to_string() } else { number.to_string() };
+        let (iterations, window) = (limit(kind.default_iterations()), limit(settings.stall_window(kind)));
+        let interval = settings.interval(kind);
         let wanted = format!("// max_iterations {iterations}, check_interval {interval}, stall_window {window}.");
         assert_eq!(lines[k - 1], wanted, "{}", kind.name());
     }
