@@ -131,7 +131,7 @@ pub(super) fn expect_len(name: &str, found: usize, expected: usize) -> Result<()
     }
 }
 
-/// The sentence of the last call on this thread that did not return MLCP_STATUS_OK; empty if none.
+/// Sentence of the last call on this thread that did not return MLCP_STATUS_OK; empty if none.
 ///
 /// It names the argument, the index and the value. Valid until the next failing call on this thread; never NULL; do
 /// not free it. Any thread; allocates nothing. Since 0.1.
@@ -140,7 +140,7 @@ pub extern "C" fn mlcp_last_error() -> *const c_char {
     LAST_ERROR.with(|text| text.as_ptr() as *const c_char)
 }
 
-/// The library's version, for example "0.1.0". Static text. Any thread. Since 0.1.
+/// Version of the library, for example "0.1.0". Static text. Any thread. Since 0.1.
 #[no_mangle]
 pub extern "C" fn mlcp_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr() as *const c_char
@@ -169,7 +169,8 @@ pub extern "C" fn mlcp_outcome_name(outcome: i32) -> *const c_char {
     text.as_ptr() as *const c_char
 }
 
-/// Why a solver ran, as a sentence; "unknown" for a number that is no mlcp_reason. Static text. Any thread. Since 0.1.
+/// Sentence that says why a solver ran; "unknown" for a number that is no mlcp_reason. Static text. Any thread.
+/// Since 0.1.
 #[no_mangle]
 pub extern "C" fn mlcp_reason_text(reason: i32) -> *const c_char {
     let reason = Reason::ALL.into_iter().find(|&r| r as i32 == reason);
