@@ -7,8 +7,9 @@
  *
  * x: impulses (N s, N m s)   w: velocities (m/s, rad/s)   A = J M^-1 J^T (+ compliance)   diagonal: a_ii of A (1/kg)
  *
- * w must be A x + b of the x that is measured, with friction bounds evaluated at that x. If your engine stores forces and accelerations,
- * multiply x, lo, hi and w by the step h first. If it writes A x = b + w, only the sign of b differs; w is the same.
+ * w must be A x + b of the x that is measured, with friction bounds evaluated at that x. If your engine stores forces and
+ * accelerations, multiply x, lo, hi and w by the step h first. If it writes A x = b + w, only the sign of b differs; w is
+ * the same.
  *
  *     double joules = mlcp_error_energy(n, diagonal, x, w, lo, hi, NULL);
  *     if (joules < 0.0) row = mlcp_error_check(n, diagonal, x, w, lo, hi);    // the first row that makes no sense
@@ -127,7 +128,10 @@ static inline double mlcp_error_fischer_burmeister_row(double x, double w, doubl
     return mlcp_error_max(upper, lower);
 }
 
-/* Natural residual of a row, max(|min(hi-x, w-)|, |min(x-lo, w+)|). N s or m/s, whichever is less. Enzenhoefer et al. 2019, eqs. 8-9. */
+/*
+ * Natural residual of a row, max(|min(hi-x, w-)|, |min(x-lo, w+)|). N s or m/s, whichever is less. Enzenhoefer et al. 2019,
+ * eqs. 8-9.
+ */
 static inline double mlcp_error_natural_row(double x, double w, double lo, double hi)
 {
     const double upper = fabs(mlcp_error_min(hi - x, mlcp_error_max(-w, 0.0)));
@@ -337,7 +341,7 @@ static inline double mlcp_error_natural_disc(const double x[2], const double w[2
  * Energy error in joules.
  *     double mlcp_error_energy(size_t n, const double *diagonal, const double *x, const double *w,
  *                              const double *lo, const double *hi, double *out_row_errors);
- * What round-off in w = A x + b may add to that energy error, in joules: the true error is at most energy plus the result.
+ * Bound of what round-off in w = A x + b adds to the energy error, in joules: the true error is at most energy plus it.
  * abs_sum[i] is |a_i1| |x_1| + ... + |a_in| |x_n|, roundings the terms of the longest row and one more. Where w comes
  * from two-body rows abs_sum is |J| M^-1 |J|^T |x| (+ compliance), roundings the rows on one body and 30 more. Needs
  * valid arguments of mlcp_error_energy; MLCP_ERROR_INVALID for a negative sum, a diagonal <= 0 or 2^52 roundings.

@@ -68,7 +68,7 @@ impl Reason {
             Reason::Requested => c"the caller named this solver",
             Reason::TimeLimit => c"time is limited: sweeps first, so that a point better than the start exists soon",
             Reason::Pivots => c"A is symmetric: pivots are exact, and few from a good start",
-            Reason::Redundant => c"pivots did not settle: an interior point method is least disturbed by redundant rows",
+            Reason::Redundant => c"pivots did not settle: an interior point method suffers least from redundancy",
             Reason::Polish => c"a second try from the best point so far, with more steps allowed without progress",
             Reason::LastResort => c"earlier solvers did not converge: a solver with another kind of step",
             Reason::General => c"A is not symmetric or a row has no effective mass: complementary pivots",
