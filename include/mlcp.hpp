@@ -302,7 +302,7 @@ public:
                                         out_report));
     }
     /// Frozen friction as ODE's and Bullet's Dantzig solvers have it: bounds at the normal impulses found without. The
-    /// other arguments are those of solve.
+    /// other arguments are as for solve.
     Result freeze_friction(Problem &problem, In x0, Out out_x, mlcp_report *out_report)
     {
         return solved(mlcp_solver_freeze_friction(get(), problem.get(), x0.data(), x0.size(), out_x.data(), out_x.size(),
@@ -601,7 +601,7 @@ public:
     explicit operator bool() const noexcept { return handle_ != nullptr; }
     mlcp_diagnosis *get() const noexcept { return handle_.get(); }
 
-    /// x = {}: bilateral rows; otherwise those active at x. tolerance = 0: the default. out may be nullptr.
+    /// x = {}: bilateral rows; otherwise the rows active at x. tolerance = 0: the default. out may be nullptr.
     Result run(const Problem &problem, In x, double tolerance, mlcp_findings *out)
     {
         return detail::check(mlcp_problem_diagnose(problem.get(), x.data(), x.size(), tolerance, get(), out));

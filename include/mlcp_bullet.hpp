@@ -18,6 +18,10 @@
  * Nothing here throws, and no NaN reaches Bullet: rows that hold one are left out and counted. Should a solve be refused,
  * Bullet's own solver takes over for that group of bodies and is counted too. Link with libmlcp (mlcp.h) and Bullet.
  *
+ * This file is what a caller reads. Its inside, one class a file: mlcp_bullet_buffer.hpp and mlcp_bullet_impulses.hpp hold
+ * memory from step to step, mlcp_bullet_core.hpp the handles and the report; mlcp_bullet_rows.hpp turns Bullet's rows into a
+ * problem and its solution back; mlcp_bullet_joints.hpp reads joints for diagnose().
+ *
  * Licence: MIT OR Apache-2.0.
  */
 #ifndef MLCP_BULLET_HPP
@@ -128,7 +132,7 @@ typedef JointDiagnosis<const btTypedConstraint *, const btRigidBody *> Diagnosis
 } // namespace bullet
 } // namespace mlcp
 
-#include "mlcp_bullet_detail.hpp"
+#include "mlcp_bullet_joints.hpp"
 
 namespace mlcp {
 namespace bullet {

@@ -7,8 +7,9 @@
  *
  * x: impulses (N s, N m s)   w: velocities (m/s, rad/s)   A = J M^-1 J^T (+ compliance)   diagonal: a_ii of A (1/kg)
  *
- * w must be A x + b of that very x, friction bounds those at that very x. If your engine stores forces and accelerations,
- * multiply x, lo, hi and w by the step h first. If it writes A x = b + w, only the sign of b differs; w is the same.
+ * w must be A x + b of the x that is measured, with friction bounds evaluated at that x. If your engine stores forces and
+ * accelerations, multiply x, lo, hi and w by the step h first. If it writes A x = b + w, only the sign of b differs; w is
+ * the same.
  *
  *     double joules = mlcp_error_energy(n, diagonal, x, w, lo, hi, NULL);
  *     if (joules < 0.0) row = mlcp_error_check(n, diagonal, x, w, lo, hi);    // the first row that makes no sense
@@ -41,10 +42,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a sum returns when a row is invalid. Errors are never negative, so `< 0.0` is the test. */
+/* Result of a sum when a row is invalid. Errors are never negative, so `< 0.0` is the test. */
 #define MLCP_ERROR_INVALID (-1.0)
 
-/* What mlcp_error_check returns when every row is valid. */
+/* Result of mlcp_error_check when every row is valid. */
 #define MLCP_ERROR_NO_ROW SIZE_MAX
 
 /* Weight of the penalised measure that Chen, Chen and Kanzow found to work best. */
@@ -60,9 +61,9 @@
 #define MLCP_ERROR_ROUND(value) ((void)0)
 #endif
 
-/* Larger and smaller value; like fmax and fmin they ignore a NaN, unlike them they are always inlined. */
-static inline double mlcp_error_max(double p, double q) { return p > q || q != q ? p : q; }
-static inline double mlcp_error_min(double p, double q) { return p < q || q != q ? p : q; }
+/* The larger and the smaller of two values. A NaN is ignored, as by fmax and fmin; these are always inlined. */
+static inline double mlcp_error_max(double p, double q) { return p > q || !(q <= q) ? p : q; }
+static inline double mlcp_error_min(double p, double q) { return p < q || !(q <= q) ? p : q; }
 
 /*
  * The Fischer-Burmeister function p + q - sqrt(p^2 + q^2) for q >= 0; p = +inf gives its limit q. Each branch takes the
@@ -75,7 +76,7 @@ static inline double mlcp_error_phi(double p, double q)
     if (p > DBL_MAX) {
         return q;
     }
-    if (q == 0.0 || p == 0.0) {
+    if (!(q > 0.0) || !(size > 0.0)) {
         return p - size;
     }
     ratio = size < q ? size / q : q / size;
@@ -90,7 +91,7 @@ static inline double mlcp_error_phi(double p, double q)
 
 /* ---- One row. Arguments must be valid as mlcp_error_row_is_valid says; they are not checked again. ---- */
 
-/* Are these numbers a row? x, w finite; lo <= hi; lo < +inf, hi > -inf; a finite and > 0. 1: yes. */
+/* Tell whether the numbers are a row: x, w finite; lo <= hi; lo < +inf, hi > -inf; a finite and > 0. 1: yes. */
 static inline int mlcp_error_row_is_valid(double a, double x, double w, double lo, double hi)
 {
     return a > 0.0 && a <= DBL_MAX && fabs(x) <= DBL_MAX && fabs(w) <= DBL_MAX && lo <= hi && lo <= DBL_MAX
@@ -118,7 +119,7 @@ static inline double mlcp_error_energy_row(double a, double x, double w, double 
 
 /*
  * Fischer-Burmeister residual of a row, max(|phi(hi-x, w-)|, |phi(x-lo, w+)|) with phi(p, q) = p + q - sqrt(p^2 + q^2).
- * Adds N s to m/s, so it has no unit. Same paper, eqs. 5-6.
+ * Adds N s to m/s, so it has no unit. Enzenhoefer et al. 2019, eqs. 5-6.
  */
 static inline double mlcp_error_fischer_burmeister_row(double x, double w, double lo, double hi)
 {
@@ -127,7 +128,10 @@ static inline double mlcp_error_fischer_burmeister_row(double x, double w, doubl
     return mlcp_error_max(upper, lower);
 }
 
-/* Natural residual of a row, max(|min(hi-x, w-)|, |min(x-lo, w+)|). N s or m/s, whichever is less. Same paper, eqs. 8-9. */
+/*
+ * Natural residual of a row, max(|min(hi-x, w-)|, |min(x-lo, w+)|). N s or m/s, whichever is less. Enzenhoefer et al. 2019,
+ * eqs. 8-9.
+ */
 static inline double mlcp_error_natural_row(double x, double w, double lo, double hi)
 {
     const double upper = fabs(mlcp_error_min(hi - x, mlcp_error_max(-w, 0.0)));
@@ -178,7 +182,7 @@ static inline double mlcp_error_duality_gap_row(double x, double w, double lo, d
     return gap;
 }
 
-/* ---- Two tangent rows of a contact with exact Coulomb friction: one error for both. Arguments are checked. ---- */
+/* ---- Two tangent rows of a contact with exact Coulomb friction: one error for the pair. Arguments are checked. ---- */
 
 /* Radius of the disc that holds the tangent impulses: mu max(x_n, 0), and 0 for an open contact however rough. */
 static inline double mlcp_error_disc_radius(double mu, double x_n) { return x_n > 0.0 && mu > 0.0 ? mu * x_n : 0.0; }
@@ -206,7 +210,7 @@ static inline int mlcp_error_disc_way(double a, const double x[2], const double 
     return 1;
 }
 
-/* Are these numbers tangent rows? diagonal finite and > 0; x, w finite; radius >= 0, +inf allowed. 1: yes. */
+/* Tell whether the numbers are tangent rows: diagonal finite and > 0; x, w finite; radius >= 0, +inf allowed. 1: yes. */
 static inline int mlcp_error_disc_is_valid(const double diagonal[2], const double x[2], const double w[2], double radius)
 {
     return mlcp_error_row_is_valid(diagonal[0], x[0], w[0], 0.0, radius)
@@ -247,7 +251,10 @@ static inline double mlcp_error_natural_disc(const double x[2], const double w[2
     return mlcp_error_disc_way(1.0, x, w, radius, way) ? hypot(way[0], way[1]) : hypot(w[0], w[1]);
 }
 
-/* ---- All rows. The same code for double and float arrays, so it is written once, as a macro. ---- */
+/* ---- All rows. Double and float arrays share one code, written as a macro. ---- */
+
+/* x, w, lo and hi of row i as doubles, whatever the arrays hold. */
+#define MLCP_ERROR_ROW (double)x[i], (double)w[i], (double)lo[i], (double)hi[i]
 
 /* One sum: check all, then add in row order. Names n, x, w, lo, hi, out_row_errors are the caller's parameters. */
 #define MLCP_ERROR_SUM(is_invalid, row_error)                                                                            \
@@ -271,7 +278,7 @@ static inline double mlcp_error_natural_disc(const double x[2], const double w[2
                                                       const real *hi, double *out_row_errors)                            \
     {                                                                                                                    \
         MLCP_ERROR_SUM(mlcp_error_check##suffix(n, NULL, x, w, lo, hi) != MLCP_ERROR_NO_ROW,                             \
-                       mlcp_error_##measure##_row(x[i], w[i], lo[i], hi[i]));                                            \
+                       mlcp_error_##measure##_row(MLCP_ERROR_ROW));                                                      \
     }
 
 #define MLCP_ERROR_DEFINE_ALL(real, suffix)                                                                              \
@@ -280,8 +287,8 @@ static inline double mlcp_error_natural_disc(const double x[2], const double w[2
     {                                                                                                                    \
         size_t i;                                                                                                        \
         for (i = 0; i < n; i++) {                                                                                        \
-            const double a = diagonal != NULL ? diagonal[i] : 1.0;                                                       \
-            if (!mlcp_error_row_is_valid(a, x[i], w[i], lo[i], hi[i])) {                                                 \
+            const double a = diagonal != NULL ? (double)diagonal[i] : 1.0;                                               \
+            if (!mlcp_error_row_is_valid(a, MLCP_ERROR_ROW)) {                                                           \
                 return i;                                                                                                \
             }                                                                                                            \
         }                                                                                                                \
@@ -292,7 +299,7 @@ static inline double mlcp_error_natural_disc(const double x[2], const double w[2
     {                                                                                                                    \
         MLCP_ERROR_SUM(n != 0 && (diagonal == NULL || mlcp_error_check##suffix(n, diagonal, x, w, lo, hi)                \
                                                           != MLCP_ERROR_NO_ROW),                                         \
-                       mlcp_error_energy_row(diagonal[i], x[i], w[i], lo[i], hi[i]));                                    \
+                       mlcp_error_energy_row((double)diagonal[i], MLCP_ERROR_ROW));                                      \
     }                                                                                                                    \
     static inline double mlcp_error_energy_round_off##suffix(size_t n, const real *diagonal, const real *w,              \
                                                              const real *abs_sum, size_t roundings, double energy)       \
@@ -322,11 +329,11 @@ static inline double mlcp_error_natural_disc(const double x[2], const double w[2
     {                                                                                                                    \
         MLCP_ERROR_SUM(!(lambda > 0.0 && lambda <= 1.0)                                                                  \
                            || mlcp_error_check##suffix(n, NULL, x, w, lo, hi) != MLCP_ERROR_NO_ROW,                      \
-                       mlcp_error_penalized_row(x[i], w[i], lo[i], hi[i], lambda));                                      \
+                       mlcp_error_penalized_row(MLCP_ERROR_ROW, lambda));                                                \
     }
 
 /*
- * What the next two lines define, here for double; the float twins end in _f32:
+ * Functions defined by the next two lines, here for double; the float twins end in _f32:
  *
  * The first invalid row, or MLCP_ERROR_NO_ROW. diagonal may be NULL: then only x, w, lo and hi are looked at.
  *     size_t mlcp_error_check(size_t n, const double *diagonal, const double *x, const double *w,
@@ -334,7 +341,7 @@ static inline double mlcp_error_natural_disc(const double x[2], const double w[2
  * Energy error in joules.
  *     double mlcp_error_energy(size_t n, const double *diagonal, const double *x, const double *w,
  *                              const double *lo, const double *hi, double *out_row_errors);
- * What round-off in w = A x + b may add to that energy error, in joules: the true error is at most the sum of both.
+ * Bound of what round-off in w = A x + b adds to the energy error, in joules: the true error is at most energy plus it.
  * abs_sum[i] is |a_i1| |x_1| + ... + |a_in| |x_n|, roundings the terms of the longest row and one more. Where w comes
  * from two-body rows abs_sum is |J| M^-1 |J|^T |x| (+ compliance), roundings the rows on one body and 30 more. Needs
  * valid arguments of mlcp_error_energy; MLCP_ERROR_INVALID for a negative sum, a diagonal <= 0 or 2^52 roundings.
@@ -343,9 +350,9 @@ static inline double mlcp_error_natural_disc(const double x[2], const double w[2
  * Fischer-Burmeister, natural, merit: mixed units. Duality gap: joules.
  *     double mlcp_error_fischer_burmeister(size_t n, const double *x, const double *w,
  *                                          const double *lo, const double *hi, double *out_row_errors);
- *     double mlcp_error_natural     (the same arguments)
- *     double mlcp_error_merit       (the same arguments)
- *     double mlcp_error_duality_gap (the same arguments)
+ *     double mlcp_error_natural     (arguments as for mlcp_error_fischer_burmeister)
+ *     double mlcp_error_merit       (arguments as for mlcp_error_fischer_burmeister)
+ *     double mlcp_error_duality_gap (arguments as for mlcp_error_fischer_burmeister)
  * Penalised Fischer-Burmeister: mixed units; also MLCP_ERROR_INVALID for a lambda outside (0, 1].
  *     double mlcp_error_penalized(size_t n, const double *x, const double *w, const double *lo, const double *hi,
  *                                 double lambda, double *out_row_errors);
@@ -356,6 +363,7 @@ MLCP_ERROR_DEFINE_ALL(float, _f32)
 #undef MLCP_ERROR_DEFINE_ALL
 #undef MLCP_ERROR_DEFINE_MEASURE
 #undef MLCP_ERROR_SUM
+#undef MLCP_ERROR_ROW
 #undef MLCP_ERROR_ROUND
 
 #endif /* MLCP_ERROR_H */

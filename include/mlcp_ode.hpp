@@ -16,9 +16,10 @@
  *
  *     w = (J M^-1 J^T + cfm/h) x + J (v + h M^-1 f) - c,   h lo <= x <= h hi,   friction |x_i| <= mu_i x_n
  *
- * What follows is what a caller reads; mlcp_ode_island.hpp and mlcp_ode_inside.hpp are its inside.
+ * This file is what a caller reads. Its inside is mlcp_ode_island.hpp and mlcp_ode_inside.hpp for Solver; mlcp_ode_rows.hpp,
+ * mlcp_ode_joint.hpp and mlcp_ode_stepper.hpp for Stepper.
  *
- * Licence: MIT OR Apache-2.0, except where mlcp_ode_island.hpp and mlcp_ode_stepper.hpp say otherwise.
+ * Licence: MIT OR Apache-2.0, except where mlcp_ode_island.hpp, mlcp_ode_joint.hpp and mlcp_ode_rows.hpp say otherwise.
  */
 #ifndef MLCP_ODE_HPP
 #define MLCP_ODE_HPP

@@ -3,7 +3,7 @@
  * mlcp_ode.hpp, which includes it; nothing here is meant to be called.
  *
  * Licence: MIT OR Apache-2.0; the implicit gyroscopic torque restates ODE's formula, under ODE's BSD licence, whose notice
- * is in mlcp_ode_stepper.hpp.
+ * is in mlcp_ode_rows.hpp.
  */
 #include "mlcp_ode.hpp"
 

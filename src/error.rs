@@ -2,6 +2,7 @@
 //!
 //! The sentence lives in a fixed buffer, so that reporting an error allocates nothing.
 
+use std::ffi::CStr;
 use std::fmt::{self, Write};
 
 /// Was the call legal? Says nothing about how well a problem was solved: that is the outcome.
@@ -39,22 +40,44 @@ pub enum Status {
 }
 
 impl Status {
+    /// Every status, in the order of their numbers.
+    pub const ALL: [Status; 13] = [
+        Status::Ok,
+        Status::NullArgument,
+        Status::InvalidSize,
+        Status::InvalidValue,
+        Status::InvalidIndex,
+        Status::Unsupported,
+        Status::NoEnergy,
+        Status::Singular,
+        Status::InvalidState,
+        Status::Busy,
+        Status::OutOfMemory,
+        Status::Internal,
+        Status::File,
+    ];
+
     /// Stable text of the status, for logs.
     pub fn name(self) -> &'static str {
+        self.c_name().to_str().unwrap_or("")
+    }
+
+    /// Stable text of the status for C, the only table of these names.
+    pub fn c_name(self) -> &'static CStr {
         match self {
-            Status::Ok => "ok",
-            Status::NullArgument => "null argument",
-            Status::InvalidSize => "invalid size",
-            Status::InvalidValue => "invalid value",
-            Status::InvalidIndex => "invalid index",
-            Status::Unsupported => "unsupported",
-            Status::NoEnergy => "no energy",
-            Status::Singular => "singular",
-            Status::InvalidState => "invalid state",
-            Status::Busy => "busy",
-            Status::OutOfMemory => "out of memory",
-            Status::Internal => "internal error",
-            Status::File => "file",
+            Status::Ok => c"ok",
+            Status::NullArgument => c"null argument",
+            Status::InvalidSize => c"invalid size",
+            Status::InvalidValue => c"invalid value",
+            Status::InvalidIndex => c"invalid index",
+            Status::Unsupported => c"unsupported",
+            Status::NoEnergy => c"no energy",
+            Status::Singular => c"singular",
+            Status::InvalidState => c"invalid state",
+            Status::Busy => c"busy",
+            Status::OutOfMemory => c"out of memory",
+            Status::Internal => c"internal error",
+            Status::File => c"file",
         }
     }
 }

@@ -6,7 +6,7 @@ use std::ffi::CStr;
 
 /// The solvers. Numbers are part of the ABI.
 ///
-/// With each stand the limits that hold where mlcp_settings has 0. Where check_interval is 1 every iteration is measured,
+/// The comment of each says the limits that hold where mlcp_settings has 0. Where check_interval is 1 every iteration is measured,
 /// whatever mlcp_settings says.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

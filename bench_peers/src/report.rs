@@ -10,8 +10,10 @@ use std::path::Path;
 /// Write all files.
 pub fn write(race: &Race, warm: &[warm::Series], dir: &Path, docs: &Path) -> std::io::Result<()> {
     std::fs::write(dir.join("results.csv"), csv(race))?;
-    std::fs::write(docs.join("performance-profile.svg"), profile(race))?;
-    std::fs::write(docs.join("performance-scaling.svg"), scaling(race))?;
+    let figures = docs.join("figures");
+    std::fs::create_dir_all(&figures)?;
+    std::fs::write(figures.join("performance-profile.svg"), profile(race))?;
+    std::fs::write(figures.join("performance-scaling.svg"), scaling(race))?;
     std::fs::write(dir.join("warm.csv"), warm::csv(warm))?;
     std::fs::write(docs.join("performance.md"), page(race, warm))?;
     println!("wrote {}, {}", dir.join("results.csv").display(), docs.join("performance.md").display());
@@ -147,9 +149,9 @@ from it, which is not timed. PIQP, ProxQP and DAQP are called from Python, which
 microseconds. Each solver has {} s per problem for all of its runs. Every attempt, with a hash of its x, is in
 `target/bench_peers/results.csv`.
 
-![performance profile](performance-profile.svg)
+![performance profile](figures/performance-profile.svg)
 
-![scaling](performance-scaling.svg)
+![scaling](figures/performance-scaling.svg)
 ",
         race.cap
     );

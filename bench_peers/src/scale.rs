@@ -36,7 +36,9 @@ pub fn run(dir: &Path, docs: &Path) -> std::io::Result<()> {
             print!("{}", table(&lines[lines.len() - 1..]));
         }
     }
-    std::fs::write(docs.join("scale.svg"), picture(&lines))?;
+    let figures = docs.join("figures");
+    std::fs::create_dir_all(&figures)?;
+    std::fs::write(figures.join("scale.svg"), picture(&lines))?;
     std::fs::write(docs.join("scale.md"), page(&lines, &describe([&before, &load()])))?;
     println!("wrote {}", docs.join("scale.md").display());
     Ok(())
@@ -127,7 +129,7 @@ per row, the least of several runs; `ROWS=100000` leaves the larger sizes out.
 {}
 From the smallest to the largest problem the sweep varies by {}, the memory by {} and the reading by {}.
 
-![nanoseconds per row and sweep](scale.svg)
+![nanoseconds per row and sweep](figures/scale.svg)
 ",
         date(),
         table(lines),

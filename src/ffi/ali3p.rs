@@ -9,7 +9,8 @@ use crate::mechanism::ali3p::{ContactRows, Model, Pattern, StepSettings, Stepper
 use crate::Settings;
 use libc::c_void;
 
-/// A mechanism on its way through time. It serves one thread at a time. Steps allocate nothing after the first few.
+/// Stepper that moves a mechanism through time. It serves one thread at a time. Steps allocate nothing after the first
+/// few.
 pub struct mlcp_ali3p(Handle<Inner>);
 
 struct Inner {
@@ -230,8 +231,8 @@ pub unsafe extern "C" fn mlcp_ali3p_destroy(stepper: *mut mlcp_ali3p) {
 
 /// Change the settings; the step begins anew with settings.h.
 ///
-/// settings: initialised by mlcp_ali3p_settings_init. Returns INVALID_SIZE, INVALID_VALUE naming the field; the old ones
-/// then stay. Since 0.1.
+/// settings: initialised by mlcp_ali3p_settings_init. Returns INVALID_SIZE, INVALID_VALUE naming the field; the old
+/// settings then stay. Since 0.1.
 #[no_mangle]
 pub unsafe extern "C" fn mlcp_ali3p_set_settings(
     stepper: *mut mlcp_ali3p,
@@ -262,8 +263,8 @@ pub unsafe extern "C" fn mlcp_ali3p_set_penalties(
 
 /// Choose how the contacts' problem is solved in each step.
 ///
-/// settings: NULL for the default, to round-off; or initialised by mlcp_settings_init. Returns INVALID_STATE if the model has no
-/// contacts, INVALID_SIZE, INVALID_VALUE naming the field; the old ones then stay. Since 0.1.
+/// settings: NULL for the default, to round-off; or initialised by mlcp_settings_init. Returns INVALID_STATE if the
+/// model has no contacts, INVALID_SIZE, INVALID_VALUE naming the field; the old settings then stay. Since 0.1.
 #[no_mangle]
 pub unsafe extern "C" fn mlcp_ali3p_set_contact_solver(
     stepper: *mut mlcp_ali3p,
@@ -279,7 +280,7 @@ pub unsafe extern "C" fn mlcp_ali3p_set_contact_solver(
     })
 }
 
-/// The contact impulses of the last step, N s: normal and two tangents per contact; 0 where it was open.
+/// Read the contact impulses of the last step, N s: normal and two tangents per contact; 0 where it was open.
 ///
 /// out_impulses: three per contact. Returns INVALID_SIZE. Since 0.1.
 #[no_mangle]
@@ -297,8 +298,8 @@ pub unsafe extern "C" fn mlcp_ali3p_get_contact_impulses(
     })
 }
 
-/// Begin at a time with positions and velocities that satisfy the constraints (mlcp_ali3p_project makes such); finds the
-/// accelerations and multipliers that go with them.
+/// Begin at a time with positions and velocities that satisfy the constraints (mlcp_ali3p_project computes them from a
+/// guess); the accelerations and multipliers follow from the equations of motion.
 ///
 /// q, v: one finite number per coordinate. Returns SINGULAR (a coordinate with neither mass nor a constraint), INVALID_SIZE,
 /// INVALID_VALUE (also for what an evaluate function wrote), INVALID_STATE (one gave up); the state then stays. Since 0.1.
@@ -319,12 +320,12 @@ pub unsafe extern "C" fn mlcp_ali3p_set_state(
     })
 }
 
-/// One step, not beyond t_end.
+/// Make one step, not beyond t_end.
 ///
-/// With a variable step it is retried with smaller ones. Not converging is no error: the report's outcome says FAILED and
-/// the state is unchanged. t_end: s, may be infinite. out_report: initialised by mlcp_ali3p_report_init, or NULL. Returns
-/// INVALID_STATE (no state yet, or an evaluate function gave up), INVALID_VALUE (t_end, or NaN from an evaluate function),
-/// SINGULAR; the state is then unchanged. Since 0.1.
+/// A variable step that does not converge is retried with smaller ones. Not converging is no error: the report's
+/// outcome says FAILED and the state is unchanged. t_end: s, may be infinite. out_report: initialised by
+/// mlcp_ali3p_report_init, or NULL. Returns INVALID_STATE (no state yet, or an evaluate function gave up),
+/// INVALID_VALUE (t_end, or NaN from an evaluate function), SINGULAR; the state is then unchanged. Since 0.1.
 #[no_mangle]
 pub unsafe extern "C" fn mlcp_ali3p_step(
     stepper: *mut mlcp_ali3p,

@@ -7,11 +7,12 @@ use crate::mechanism::ali3p::{StepError, StepReport, StepSettings};
 use libc::c_void;
 use std::mem::size_of;
 
-/// Evaluates a part of a model at time t (s), positions q and velocities v: writes out_len numbers, which come as zeros.
+/// Function that evaluates a part of a model at time t (s), positions q and velocities v: it writes out_len numbers,
+/// which are zero before.
 ///
-/// q and v have one number per coordinate and are valid during the call only. Non-zero: give up this step; the stepper
-/// stays as it was. It runs on the stepping thread and must neither throw nor longjmp. Calls on the stepper itself answer
-/// MLCP_STATUS_BUSY.
+/// q and v have one number per coordinate and are valid during the call only. A non-zero answer gives up the step; the
+/// stepper stays unchanged. It runs on the stepping thread and must neither throw nor longjmp. Calls on the stepper
+/// itself answer MLCP_STATUS_BUSY.
 pub type mlcp_evaluate = Option<
     unsafe extern "C" fn(
         t: f64,
@@ -23,12 +24,13 @@ pub type mlcp_evaluate = Option<
     ) -> i32,
 >;
 
-/// Evaluates the contacts of a model at time t (s) and positions q. Non-zero: give up this step, as for mlcp_evaluate.
+/// Function that evaluates the contacts of a model at time t (s) and positions q. A non-zero answer gives up the step,
+/// as for mlcp_evaluate.
 ///
-/// out_gap: one distance per contact, m, closed at <= 0; comes as infinity, out of reach. out_normal: per contact the gap's
-/// derivative, one number per coordinate. out_tangent: per contact two such rows, at right angles and equally scaled, that
-/// give the sliding velocity; both or one may stay zero. out_friction: one coefficient per contact. Rows and coefficients
-/// come as zeros.
+/// out_gap: one distance per contact, m, closed at <= 0; infinity (open) before. out_normal: per contact the
+/// gap's derivative, one number per coordinate. out_tangent: per contact two such rows, at right angles and equally
+/// scaled, that give the sliding velocity; one or two of them may stay zero. out_friction: one coefficient per contact.
+/// Rows and coefficients are zero before the call.
 pub type mlcp_evaluate_contacts = Option<
     unsafe extern "C" fn(
         t: f64,
@@ -43,7 +45,7 @@ pub type mlcp_evaluate_contacts = Option<
     ) -> i32,
 >;
 
-/// A sparse matrix of a model. All NULL and 0: zero. Without `evaluate` it is constant and `values` are given; with it
+/// Sparse matrix of a model. All NULL and 0: zero. Without `evaluate` it is constant and `values` are given; with it
 /// `values` is NULL and evaluate writes one number per column listed. Copied by mlcp_ali3p_create.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -64,7 +66,7 @@ pub struct mlcp_model_matrix {
     pub evaluate: mlcp_evaluate,
 }
 
-/// A vector of a model. All NULL and 0: zero. Without `evaluate` it is constant. Copied by mlcp_ali3p_create.
+/// Vector of a model. All NULL and 0: zero. Without `evaluate` it is constant. Copied by mlcp_ali3p_create.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct mlcp_model_vector {
@@ -76,7 +78,7 @@ pub struct mlcp_model_vector {
     pub evaluate: mlcp_evaluate,
 }
 
-/// A mechanism in dependent coordinates: M q'' + Phi_q^T lambda = Q, Phi(q, t) = 0; Phi may be redundant.
+/// Model of a mechanism in dependent coordinates: M q'' + Phi_q^T lambda = Q, Phi(q, t) = 0; Phi may be redundant.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct mlcp_ali3p_model {
@@ -88,7 +90,7 @@ pub struct mlcp_ali3p_model {
     pub constraints: usize,
     /// Passed to every evaluate function and never read; must live as long as the stepper.
     pub user_data: *mut c_void,
-    /// M, n by n, symmetric, both triangles.
+    /// M, n by n, symmetric; the lower and the upper triangle are given.
     pub mass: mlcp_model_matrix,
     /// K = -dQ/dq, n by n; may be an approximation, or zero.
     pub stiffness: mlcp_model_matrix,
@@ -108,21 +110,21 @@ pub struct mlcp_ali3p_model {
     pub potential: mlcp_model_vector,
     /// Contacts that may close, solved as an MLCP at the end of each step; 0: none, or all of them forces in Q.
     pub contacts: usize,
-    /// Writes them; NULL if there are none.
+    /// Function that writes the contacts; NULL if there are none.
     pub evaluate_contacts: mlcp_evaluate_contacts,
 }
 
-/// How to step. Fill it with mlcp_ali3p_settings_init, then change what you like.
+/// Settings of a stepper. Fill the struct with mlcp_ali3p_settings_init, then change fields.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct mlcp_ali3p_settings {
     /// Size of this struct in bytes, set by mlcp_ali3p_settings_init.
     pub struct_size: usize,
-    /// 1: the step follows the error, h <- h (safety tolerance / e)^(1/3); 0: every step is h. Default 0.
+    /// Flag, 1: the step follows the error, h <- h (safety tolerance / e)^(1/3); 0: every step is h. Default 0.
     pub variable_step: i32,
-    /// 1: penalties follow the step, alpha <- alpha (h_old / h_new)^2; 0: they stay. Default 1.
+    /// Flag, 1: penalties follow the step, alpha <- alpha (h_old / h_new)^2; 0: penalties stay. Default 1.
     pub variable_penalty: i32,
-    /// What is compared with tolerance: an mlcp_step_error. Default MLCP_STEP_ERROR_POSITION.
+    /// Error that is compared with tolerance: an mlcp_step_error. Default MLCP_STEP_ERROR_POSITION.
     pub error: i32,
     /// Newton iterations of a try at most. Default 20.
     pub max_iterations: i32,
@@ -138,7 +140,7 @@ pub struct mlcp_ali3p_settings {
     pub h_max: f64,
     /// Spectral radius at infinite frequency of the generalised-alpha method, in [0, 1]; -1 (default): trapezoidal rule.
     pub spectral_radius: f64,
-    /// What ends Newton's iteration and steers the step, in the units of q. Default 1e-8.
+    /// Error at which Newton's iteration ends and towards which the step is steered, in the units of q. Default 1e-8.
     pub tolerance: f64,
     /// Largest |Phi_i| after a step, in the units of Phi. Default 1e-10. 0: whatever the iteration leaves.
     pub constraint_tolerance: f64,
@@ -147,31 +149,31 @@ pub struct mlcp_ali3p_settings {
     pub penalty: f64,
     /// Safety factor of the step control, in (0, 1]. Default 0.9.
     pub safety: f64,
-    /// Most by which a step may exceed the one before, >= 1. Default 2.
+    /// Factor by which a step may exceed the step before, >= 1, no unit. Default 2.
     pub growth: f64,
 }
 
-/// What a step did.
+/// Report of a step.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct mlcp_ali3p_report {
     /// Size of this struct in bytes, set by mlcp_ali3p_report_init.
     pub struct_size: usize,
-    /// How it ended: an mlcp_step_outcome.
+    /// Outcome of the step: an mlcp_step_outcome.
     pub outcome: i32,
     /// Newton iterations of the last try.
     pub iterations: i32,
-    /// Tries before it that did not converge.
+    /// Earlier tries of the step that did not converge.
     pub rejected: i32,
     /// Refinements of the projections.
     pub projections: i32,
     /// Time reached, s.
     pub time: f64,
-    /// The step taken, s; if it failed, the last one tried.
+    /// Step taken, s; after a failure the last step tried.
     pub h: f64,
-    /// The step that will be tried next, s.
+    /// Step that will be tried next, s.
     pub next_h: f64,
-    /// Penalties over those at the beginning.
+    /// Penalties divided by the penalties at the beginning, no unit.
     pub penalty_scale: f64,
     /// Last error of Newton's iteration, as the settings choose.
     pub error: f64,
@@ -181,13 +183,13 @@ pub struct mlcp_ali3p_report {
     pub velocity_violation: f64,
     /// Largest |second time derivative of Phi|.
     pub acceleration_violation: f64,
-    /// 1/2 v^T M v, J.
+    /// Kinetic energy, 1/2 v^T M v, J.
     pub kinetic_energy: f64,
-    /// As the model says, J.
+    /// Potential energy, as the model says, J.
     pub potential_energy: f64,
     /// Contacts that were closed.
     pub contacts: usize,
-    /// Energy error of their solve, J.
+    /// Energy error of the contacts' solve, J.
     pub contact_error: f64,
     /// Deepest penetration left, m.
     pub penetration: f64,

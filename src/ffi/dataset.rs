@@ -47,15 +47,15 @@ pub enum RecordedX {
     Solution = 2,
 }
 
-/// A solution recorded with a frame. Pointers belong to the dataset.
+/// Solution recorded with a frame. Pointers belong to the dataset.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct mlcp_frame_solution {
     /// sizeof(mlcp_frame_solution).
     pub struct_size: usize,
-    /// How the frame was written as a problem, see mlcp_frame.
+    /// Formulation in which the frame was written as a problem, see mlcp_frame.
     pub formulation: *const c_char,
-    /// The solution of that problem, z_len doubles.
+    /// Solution of the frame's problem in that formulation, z_len doubles.
     pub z: *const f64,
     /// Length of z.
     pub z_len: usize,
@@ -63,13 +63,13 @@ pub struct mlcp_frame_solution {
     pub velocities: *const f64,
     /// Length of velocities.
     pub velocities_len: usize,
-    /// An mlcp_contact_state per contact, states_len of them.
+    /// States of the contacts, an mlcp_contact_state each, states_len of them.
     pub states: *const i32,
     /// Length of states.
     pub states_len: usize,
-    /// The errors.
+    /// Errors of the solution.
     pub errors: mlcp_frame_errors,
-    /// Iterations; 0 where the solver did not say.
+    /// Iterations of the solve; 0 where the solver did not say.
     pub iterations: i32,
     /// Always 0.
     pub reserved: i32,
@@ -127,7 +127,7 @@ pub unsafe extern "C" fn mlcp_dataset_open(path: *const c_char, out_dataset: *mu
     })
 }
 
-/// Close a file; NULL is ignored. What the dataset lent is gone with it.
+/// Close a file; NULL is ignored. Pointers from the dataset become invalid.
 ///
 /// A dataset that another thread is using is not destroyed; mlcp_last_error then says so. Since 0.1.
 #[no_mangle]
@@ -157,7 +157,7 @@ pub unsafe extern "C" fn mlcp_dataset_frames(dataset: *const mlcp_dataset) -> us
     count
 }
 
-/// Name of a problem; they are sorted by name.
+/// Name of a problem; problems are sorted by name.
 ///
 /// index: below mlcp_dataset_problems; else the empty text. Belongs to the dataset; never NULL. Since 0.1.
 #[no_mangle]
@@ -173,9 +173,9 @@ pub unsafe extern "C" fn mlcp_dataset_problem_name(dataset: *const mlcp_dataset,
 
 /// Refill a problem with a recorded one, as Jacobian rows where they were recorded, else as CSR.
 ///
-/// friction_mode: an mlcp_friction_mode; MLCP_FRICTION_MODE_FROZEN takes the recorded normals, else those of the reference
-/// solution; with neither, call mlcp_problem_set_frozen_normals. Returns INVALID_INDEX, INVALID_VALUE, FILE with a
-/// sentence that names the field. Allocates. Since 0.1.
+/// friction_mode: an mlcp_friction_mode; MLCP_FRICTION_MODE_FROZEN takes the recorded normals, else the normals of the
+/// reference solution; if the file has none, call mlcp_problem_set_frozen_normals. Returns INVALID_INDEX,
+/// INVALID_VALUE, FILE with a sentence that names the field. Allocates. Since 0.1.
 #[no_mangle]
 pub unsafe extern "C" fn mlcp_dataset_load_problem(
     dataset: *mut mlcp_dataset,
@@ -195,7 +195,7 @@ pub unsafe extern "C" fn mlcp_dataset_load_problem(
     })
 }
 
-/// An x recorded with a problem.
+/// Read an x recorded with a problem.
 ///
 /// which: an mlcp_recorded_x. out_x: one double per row. Returns INVALID_STATE if none was recorded, INVALID_INDEX,
 /// INVALID_SIZE, INVALID_VALUE, FILE. Since 0.1.
@@ -242,7 +242,7 @@ pub unsafe extern "C" fn mlcp_dataset_load_frame(
     })
 }
 
-/// The solution recorded with a frame.
+/// Read the solution recorded with a frame.
 ///
 /// out_solution: struct_size set by the caller; receives numbers, and pointers that are valid until the next call of this
 /// function with this dataset. Returns INVALID_STATE if none was recorded, INVALID_INDEX, INVALID_SIZE, FILE. Since 0.1.

@@ -8,10 +8,10 @@ use crate::error::{Error, Result, Status};
 use crate::mechanism::{Compliance, Diagnosis, Findings};
 use std::mem::size_of;
 
-/// The diagnosis of a problem's constraints, with its memory. It serves one thread at a time.
+/// Diagnosis of a problem's constraints, with its memory. It serves one thread at a time.
 pub struct mlcp_diagnosis(Handle<Diagnosis>);
 
-/// What mlcp_problem_diagnose found about the rows it looked at.
+/// Findings of mlcp_problem_diagnose about the rows it looked at.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct mlcp_findings {
@@ -21,19 +21,20 @@ pub struct mlcp_findings {
     pub rows: usize,
     /// Rows looked at: bilateral, or active at the given x.
     pub considered: usize,
-    /// How many of them are independent.
+    /// Number of considered rows that are independent.
     pub rank: usize,
-    /// considered - rank.
+    /// Number of redundant rows, considered - rank.
     pub redundant: usize,
-    /// 1: all rows can hold at once; 0: b contradicts itself.
+    /// Flag, 1: all rows can hold at once; 0: b contradicts itself.
     pub is_consistent: i32,
     /// Always 0.
     pub reserved: i32,
-    /// The tolerance used, no unit.
+    /// Tolerance used, no unit.
     pub tolerance: f64,
-    /// The least that was left of a kept row after the rows before it, no unit; 1: all. Near the tolerance: a close call.
+    /// Least part that was left of a kept row after the rows before it, no unit; 1: all of it. Near the tolerance: a
+    /// close call.
     pub closest_kept: f64,
-    /// The most that was left of a redundant row, no unit.
+    /// Largest part that was left of a redundant row, no unit.
     pub farthest_dropped: f64,
     /// Condition of the kept rows' A scaled to unit diagonal; beyond 80 rows a sharp estimate from below.
     pub condition: f64,
@@ -103,12 +104,12 @@ pub unsafe extern "C" fn mlcp_diagnosis_destroy(diagnosis: *mut mlcp_diagnosis) 
 ///
 /// Rows are compared on one scale, each over the root of its effective mass, so neither units nor the scaling of rows
 /// matter. Earlier rows are kept, later ones that depend on them are redundant: put joints you trust first. Best with
-/// Jacobian rows (less than a second for 5,000 of them); a dense or CSR matrix tells distances only to the root of round-off.
-/// closest_kept and farthest_dropped tell whether the verdict is clear. Compliance of Jacobian rows is left aside.
-/// x: NULL with length 0 to look at the bilateral rows; or one impulse per row, to look at the rows active there, lo < x <
-/// hi. tolerance: what may be left of a redundant row, in [0, 1); 0: 1e-6. diagnosis: receives what is
-/// asked for later. out_findings: initialised by mlcp_findings_init, or NULL. Returns UNSUPPORTED (A is not symmetric),
-/// INVALID_SIZE, INVALID_VALUE, INVALID_STATE. Allocates. Since 0.1.
+/// Jacobian rows (less than a second for 5,000 of them); a dense or CSR matrix tells distances only to the root of
+/// round-off. closest_kept and farthest_dropped tell whether the verdict is clear. Compliance of Jacobian rows is left
+/// aside. x: NULL with length 0 to look at the bilateral rows; or one impulse per row, to look at the rows active
+/// there, lo < x < hi. tolerance: what may be left of a redundant row, in [0, 1); 0: 1e-6. diagnosis: receives the
+/// result, for mlcp_diagnosis_get_... out_findings: initialised by mlcp_findings_init, or NULL. Returns UNSUPPORTED (A
+/// is not symmetric), INVALID_SIZE, INVALID_VALUE, INVALID_STATE. Allocates. Since 0.1.
 #[no_mangle]
 pub unsafe extern "C" fn mlcp_problem_diagnose(
     problem: *const mlcp_problem,
@@ -140,7 +141,7 @@ pub unsafe extern "C" fn mlcp_problem_diagnose(
     })
 }
 
-/// The role of every row: an mlcp_row_role each.
+/// Read the role of every row: an mlcp_row_role each.
 ///
 /// out_roles: one per row of the problem diagnosed. Returns INVALID_SIZE. Since 0.1.
 #[no_mangle]
@@ -158,11 +159,11 @@ pub unsafe extern "C" fn mlcp_diagnosis_get_roles(
     })
 }
 
-/// The rows that a redundant row depends on: J_row = sum of coefficient times J_j over kept rows j before it.
+/// Find the rows that a redundant row depends on: J_row = sum of coefficient times J_j over kept rows j before it.
 ///
-/// For a row that is not redundant, or that acts on nothing that can move, there are none. out_rows, out_coefficients:
-/// as many as you have room for, the same number each. out_count: receives how many there are; call again with more room
-/// if that exceeds it. Returns INVALID_INDEX (row), INVALID_SIZE. Allocates. Since 0.1.
+/// A row that is not redundant, or that acts on nothing that can move, depends on none. out_rows, out_coefficients: any
+/// number of entries, equal in length. out_count: receives the number of rows; call again with longer buffers if it
+/// exceeds theirs. Returns INVALID_INDEX (row), INVALID_SIZE. Allocates. Since 0.1.
 #[no_mangle]
 pub unsafe extern "C" fn mlcp_diagnosis_get_dependency(
     diagnosis: *mut mlcp_diagnosis,
@@ -188,7 +189,7 @@ pub unsafe extern "C" fn mlcp_diagnosis_get_dependency(
     })
 }
 
-/// By which velocity each row of b contradicts the others, in m/s or rad/s; 0 everywhere if they agree.
+/// Read the velocity by which each row of b contradicts the others, in m/s or rad/s; 0 everywhere if the rows agree.
 ///
 /// The contradiction is shared out so that its energy is least. out_conflict: one per row. Returns INVALID_SIZE. Since 0.1.
 #[no_mangle]
@@ -206,8 +207,8 @@ pub unsafe extern "C" fn mlcp_diagnosis_get_conflict(
     })
 }
 
-/// A compliance for mlcp_problem_set_jacobian that cures the redundancy: `relative` over the effective mass of each row
-/// that takes part in one, 0 for the others.
+/// Compute a compliance for mlcp_problem_set_jacobian that cures the redundancy: `relative` over the effective mass of
+/// each row that takes part in a dependency, 0 for the other rows.
 ///
 /// relative: > 0, no unit; with 1e-6 a row yields by a millionth of the velocity it takes away. out_compliance: one per
 /// row. Returns INVALID_SIZE, INVALID_VALUE. Since 0.1.
@@ -228,8 +229,8 @@ pub unsafe extern "C" fn mlcp_diagnosis_get_compliance(
 
 /// Spread impulses over redundant bilateral rows: the least impulses (sum of a_ii x_i^2) that move the bodies as x does.
 ///
-/// Rows that were not looked at keep theirs. x, out_x: one per row; may be the same buffer. Returns INVALID_STATE if the
-/// diagnosis was made at an x, INVALID_SIZE, INVALID_VALUE. Allocates. Since 0.1.
+/// Rows that were not looked at keep their impulses. x, out_x: one per row; may be the same buffer. Returns
+/// INVALID_STATE if the diagnosis was made at an x, INVALID_SIZE, INVALID_VALUE. Allocates. Since 0.1.
 #[no_mangle]
 pub unsafe extern "C" fn mlcp_diagnosis_spread_impulses(
     diagnosis: *mut mlcp_diagnosis,
@@ -253,7 +254,7 @@ pub unsafe extern "C" fn mlcp_diagnosis_spread_impulses(
     })
 }
 
-/// What makes a row a spring and damper, both implicit: x = -h (k phi_next + d w).
+/// Compute what makes a row an implicit spring and damper: x = -h (k phi_next + d w).
 ///
 /// stiffness: k >= 0 in N/m or N m/rad; infinite: rigid. damping: d >= 0 in N s/m or N m s/rad. h: step, s, > 0.
 /// out_compliance: receives 1/(h (h k + d)), velocity per impulse, for mlcp_problem_set_jacobian. out_share: receives

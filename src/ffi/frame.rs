@@ -11,9 +11,9 @@ use crate::multibody::{
 use libc::c_char;
 use std::mem::size_of;
 
-/// One time step: bodies, bilateral constraints, contacts, step size. Everything is checked when it is set and kept to the
-/// bit; memory is kept, so that refilling a frame no larger than an earlier one allocates nothing. A call that fails
-/// leaves the frame as it was.
+/// Frame of one time step: bodies, bilateral constraints, contacts, step size. Everything is checked when it is set and
+/// kept to the bit; memory is kept, so that refilling a frame no larger than an earlier one allocates nothing. A call
+/// that fails leaves the frame as it was.
 ///
 /// The formulations of a frame are named by a text, NULL meaning "box":
 ///   "box"              friction |x_1|, |x_2| <= mu x_n, coupled
@@ -31,7 +31,8 @@ pub(super) struct FrameInner {
     response: Response,
 }
 
-/// The bodies of a frame. Buffers are read (or, from mlcp_frame_get_bodies, lent) and belong to whoever made them.
+/// Bodies of a frame. Buffers given to mlcp_frame_set_bodies are read and stay the caller's; buffers from
+/// mlcp_frame_get_bodies stay the frame's.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct mlcp_bodies {
@@ -39,24 +40,24 @@ pub struct mlcp_bodies {
     pub struct_size: usize,
     /// Number of bodies.
     pub count: usize,
-    /// The engine's name of each body, to follow it from frame to frame; NULL: 0, 1, 2 ...
+    /// Number by which the engine knows each body, to follow it from frame to frame, one per body; NULL: 0, 1, 2 ...
     pub ids: *const i32,
-    /// kg, > 0; +inf for a body that no impulse moves. One per body.
+    /// Masses, kg, > 0, one per body; +inf for a body that no impulse moves.
     pub masses: *const f64,
-    /// kg m^2, 9 per body by rows, about the centre of mass in the body's axes; symmetric positive definite, not looked
-    /// at where the mass is infinite.
+    /// Inertia, kg m^2, 9 per body by rows, about the centre of mass in the body's axes; symmetric positive definite,
+    /// not looked at where the mass is infinite.
     pub inertia: *const f64,
-    /// m, 3 per body: the centre of mass in the world.
+    /// Centres of mass in the world, m, 3 per body.
     pub positions: *const f64,
-    /// 4 per body, w x y z, from the body's axes to the world's; of length 1.
+    /// Rotations from the body's axes to the world's, w x y z, 4 per body; of length 1.
     pub quaternions: *const f64,
-    /// m/s and rad/s, 6 per body, linear then angular, world axes, at the beginning of the step.
+    /// Velocities at the beginning of the step, m/s and rad/s, 6 per body, linear then angular, world axes.
     pub velocities: *const f64,
-    /// N and N m, 6 per body: all that acts but constraints and contacts, gravity included.
+    /// Forces, N and N m, 6 per body: all that act but constraints and contacts, gravity included.
     pub forces: *const f64,
 }
 
-/// The bilateral constraints of a frame, limits and motors included.
+/// Bilateral constraints of a frame, limits and motors included.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct mlcp_constraints {
@@ -66,25 +67,25 @@ pub struct mlcp_constraints {
     pub joints: usize,
     /// Number of rows of all joints together.
     pub count: usize,
-    /// How many rows each joint has; adds up to count.
+    /// Number of rows of each joint, one per joint; the sum is count.
     pub rows: *const i32,
-    /// 2 per joint: places of its bodies in the frame's list, -1 for the world.
+    /// Places of each joint's bodies in the frame's list, 2 per joint; -1 for the world.
     pub pairs: *const i32,
-    /// 12 per row: linear and angular part on the first body, then on the second.
+    /// Jacobian, 12 per row: linear and angular part on the first body, then on the second.
     pub jacobian: *const f64,
-    /// N s or N m s, one per row; -inf for none.
+    /// Lower bounds, N s or N m s, one per row; -inf for none.
     pub lo: *const f64,
-    /// N s or N m s, one per row; +inf for none.
+    /// Upper bounds, N s or N m s, one per row; +inf for none.
     pub hi: *const f64,
-    /// m or rad, one per row: the constraint's value, which the step removes.
+    /// Values of the constraints, m or rad, one per row; the step removes them.
     pub violation: *const f64,
-    /// m/N or rad/(N m), >= 0, one per row; NULL: rigid.
+    /// Compliances, m/N or rad/(N m), >= 0, one per row; NULL: rigid.
     pub compliance: *const f64,
-    /// N s/m or N m s/rad, >= 0, one per row, of compliant rows; NULL: none.
+    /// Damping of compliant rows, N s/m or N m s/rad, >= 0, one per row; NULL: none.
     pub damping: *const f64,
 }
 
-/// The contacts of a frame.
+/// Contacts of a frame.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct mlcp_contacts {
@@ -92,25 +93,26 @@ pub struct mlcp_contacts {
     pub struct_size: usize,
     /// Number of contacts.
     pub count: usize,
-    /// 2 per contact: places of its bodies in the frame's list, -1 for the world.
+    /// Places of each contact's bodies in the frame's list, 2 per contact; -1 for the world.
     pub pairs: *const i32,
-    /// m, one per contact; negative in penetration.
+    /// Distances, m, one per contact; negative in penetration.
     pub gap: *const f64,
-    /// Coefficient of friction, >= 0, one per contact.
+    /// Coefficients of friction, >= 0, no unit, one per contact.
     pub mu: *const f64,
-    /// 3 per contact, of length 1, away from the first body of the pair.
+    /// Normals, 3 per contact, of length 1, away from the first body of the pair.
     pub normals: *const f64,
-    /// m, 3 per contact, world axes, from the first body's centre of mass (the world's origin for -1).
+    /// Points of contact, m, 3 per contact, world axes, from the first body's centre of mass (the world's origin for
+    /// -1).
     pub points: *const f64,
-    /// Newton's coefficient in [0, 1], one per contact; NULL: 0.
+    /// Coefficients of restitution (Newton's), in [0, 1], one per contact; NULL: 0.
     pub restitution: *const f64,
-    /// m/N, >= 0, one per contact; NULL: rigid.
+    /// Compliances, m/N, >= 0, one per contact; NULL: rigid.
     pub compliance: *const f64,
-    /// N s/m, >= 0, one per contact, of compliant ones; NULL: none.
+    /// Damping of compliant contacts, N s/m, >= 0, one per contact; NULL: none.
     pub damping: *const f64,
 }
 
-/// The errors of a frame's solution (Lu et al. 2013, section 5).
+/// Errors of a frame's solution (Lu et al. 2013, section 5).
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct mlcp_frame_errors {
@@ -118,7 +120,7 @@ pub struct mlcp_frame_errors {
     pub struct_size: usize,
     /// Half the squared Fischer-Burmeister residual of the formulation's problem; mixed units.
     pub total: f64,
-    /// The same over the contacts' normal rows; mixed units.
+    /// Half the squared Fischer-Burmeister residual of the contacts' normal rows alone; mixed units.
     pub normal: f64,
     /// Sum of |sliding speed (mu p_n - |friction|)|, in joules.
     pub magnitude: f64,
@@ -195,7 +197,7 @@ pub unsafe extern "C" fn mlcp_frame_create(out_frame: *mut *mut mlcp_frame) -> S
     })
 }
 
-/// Destroy a frame; NULL is ignored. What mlcp_frame_get_... lent is gone with it.
+/// Destroy a frame; NULL is ignored. Pointers from mlcp_frame_get_... become invalid.
 ///
 /// A frame that is in use is not destroyed; mlcp_last_error then says so. Since 0.1.
 #[no_mangle]
@@ -203,7 +205,7 @@ pub unsafe extern "C" fn mlcp_frame_destroy(frame: *mut mlcp_frame) {
     unsafe { super::solver::destroy(frame, |f| &f.0, "frame") }
 }
 
-/// Set the step size h > 0 and the time at its beginning, both in seconds.
+/// Set the step size h > 0, s, and the time at the beginning of the step, s.
 ///
 /// Returns INVALID_VALUE. Since 0.1.
 #[no_mangle]
@@ -282,9 +284,9 @@ pub unsafe extern "C" fn mlcp_frame_set_contacts(frame: *mut mlcp_frame, contact
     })
 }
 
-/// A frame's step size (0 until it is set) and time, in seconds.
+/// Read a frame's step size (0 until it is set) and time, in seconds.
 ///
-/// out_step, out_time: receive them. Since 0.1.
+/// out_step, out_time: receive the step size and the time. Since 0.1.
 #[no_mangle]
 pub unsafe extern "C" fn mlcp_frame_get_step(
     frame: *const mlcp_frame,
@@ -299,7 +301,7 @@ pub unsafe extern "C" fn mlcp_frame_get_step(
     })
 }
 
-/// A frame's bodies.
+/// Read a frame's bodies.
 ///
 /// out_bodies: receives pointers into the frame, valid until it is changed or destroyed. Since 0.1.
 #[no_mangle]
@@ -322,7 +324,7 @@ pub unsafe extern "C" fn mlcp_frame_get_bodies(frame: *const mlcp_frame, out_bod
     })
 }
 
-/// A frame's constraints.
+/// Read a frame's constraints.
 ///
 /// out_constraints: receives pointers into the frame, valid until it is changed or destroyed. Since 0.1.
 #[no_mangle]
@@ -350,7 +352,7 @@ pub unsafe extern "C" fn mlcp_frame_get_constraints(
     })
 }
 
-/// A frame's contacts.
+/// Read a frame's contacts.
 ///
 /// out_contacts: receives pointers into the frame, valid until it is changed or destroyed. Since 0.1.
 #[no_mangle]
@@ -374,7 +376,7 @@ pub unsafe extern "C" fn mlcp_frame_get_contacts(frame: *const mlcp_frame, out_c
     })
 }
 
-/// Rows of a frame's problem in a formulation, which is the length of its solutions.
+/// Count the rows of a frame's problem in a formulation, which is the length of its solutions.
 ///
 /// formulation: a name, see mlcp_frame. out_rows: receives the number. Returns INVALID_VALUE. Since 0.1.
 #[no_mangle]
@@ -394,8 +396,9 @@ pub unsafe extern "C" fn mlcp_frame_get_rows(
 /// Refill a problem with a frame's, in a formulation.
 ///
 /// Rows: first the constraints', then normal and two tangents of every contact, impulses in N s; facets and mixed forms
-/// have others. formulation: a name, see mlcp_frame. Returns INVALID_VALUE, INVALID_STATE (no step set), UNSUPPORTED
-/// (infinite friction has no facets). Uses memory of the frame, which therefore serves one thread at a time. Since 0.1.
+/// have other rows. formulation: a name, see mlcp_frame. Returns INVALID_VALUE, INVALID_STATE (no step set),
+/// UNSUPPORTED (infinite friction has no facets). Uses memory of the frame, which therefore serves one thread at a
+/// time. Since 0.1.
 #[no_mangle]
 pub unsafe extern "C" fn mlcp_frame_fill_problem(
     frame: *mut mlcp_frame,
@@ -411,7 +414,7 @@ pub unsafe extern "C" fn mlcp_frame_fill_problem(
     })
 }
 
-/// What a solution of a frame's problem means for its bodies and contacts.
+/// Compute what a solution of a frame's problem means for its bodies and contacts.
 ///
 /// formulation, z: as the problem was filled and solved. out_velocities: 6 per body, m/s and rad/s at the end of the step.
 /// out_impulses: one per constraint row, then normal and two tangents of every contact, N s. out_states: one per contact,

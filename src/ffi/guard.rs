@@ -131,7 +131,7 @@ pub(super) fn expect_len(name: &str, found: usize, expected: usize) -> Result<()
     }
 }
 
-/// The sentence of the last call on this thread that did not return MLCP_STATUS_OK; empty if none.
+/// Sentence of the last call on this thread that did not return MLCP_STATUS_OK; empty if none.
 ///
 /// It names the argument, the index and the value. Valid until the next failing call on this thread; never NULL; do
 /// not free it. Any thread; allocates nothing. Since 0.1.
@@ -140,7 +140,7 @@ pub extern "C" fn mlcp_last_error() -> *const c_char {
     LAST_ERROR.with(|text| text.as_ptr() as *const c_char)
 }
 
-/// The library's version, for example "0.1.0". Static text. Any thread. Since 0.1.
+/// Version of the library, for example "0.1.0". Static text. Any thread. Since 0.1.
 #[no_mangle]
 pub extern "C" fn mlcp_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr() as *const c_char
@@ -149,23 +149,8 @@ pub extern "C" fn mlcp_version() -> *const c_char {
 /// Name of an mlcp_status, "unknown" for any other number. Static text. Any thread. Since 0.1.
 #[no_mangle]
 pub extern "C" fn mlcp_status_name(status: i32) -> *const c_char {
-    let text: &str = match status {
-        0 => "ok\0",
-        1 => "null argument\0",
-        2 => "invalid size\0",
-        3 => "invalid value\0",
-        4 => "invalid index\0",
-        5 => "unsupported\0",
-        6 => "no energy\0",
-        7 => "singular\0",
-        8 => "invalid state\0",
-        9 => "busy\0",
-        10 => "out of memory\0",
-        11 => "internal error\0",
-        12 => "file\0",
-        _ => "unknown\0",
-    };
-    text.as_ptr() as *const c_char
+    let status = Status::ALL.into_iter().find(|&s| s as i32 == status);
+    status.map_or(c"unknown", Status::c_name).as_ptr()
 }
 
 /// Name of an mlcp_outcome, "unknown" for any other number. Static text. Any thread. Since 0.1.
@@ -184,7 +169,8 @@ pub extern "C" fn mlcp_outcome_name(outcome: i32) -> *const c_char {
     text.as_ptr() as *const c_char
 }
 
-/// Why a solver ran, as a sentence; "unknown" for a number that is no mlcp_reason. Static text. Any thread. Since 0.1.
+/// Sentence that says why a solver ran; "unknown" for a number that is no mlcp_reason. Static text. Any thread.
+/// Since 0.1.
 #[no_mangle]
 pub extern "C" fn mlcp_reason_text(reason: i32) -> *const c_char {
     let reason = Reason::ALL.into_iter().find(|&r| r as i32 == reason);
@@ -195,4 +181,31 @@ pub extern "C" fn mlcp_reason_text(reason: i32) -> *const c_char {
 #[no_mangle]
 pub extern "C" fn mlcp_solver_kind_name(kind: i32) -> *const c_char {
     SolverKind::from_number(kind).map_or(c"unknown", SolverKind::c_name).as_ptr()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The names that C gets are those of Rust's logs and of recordings.
+    #[test]
+    fn outcome_names_are_those_of_outcome() {
+        let all = [
+            Outcome::None,
+            Outcome::Converged,
+            Outcome::Stalled,
+            Outcome::IterationLimit,
+            Outcome::TimeLimit,
+            Outcome::Stopped,
+            Outcome::Ray,
+        ];
+        for (number, outcome) in all.into_iter().enumerate() {
+            assert_eq!(outcome as usize, number);
+            // SAFETY: a static text with a final NUL.
+            let name = unsafe { CStr::from_ptr(mlcp_outcome_name(number as i32)) };
+            assert_eq!(name.to_str(), Ok(outcome.name()));
+        }
+        let beyond = unsafe { CStr::from_ptr(mlcp_outcome_name(all.len() as i32)) };
+        assert_eq!(beyond, c"unknown", "a new outcome needs a name here and in Outcome::name");
+    }
 }

@@ -77,8 +77,8 @@ impl Arrays<'_> {
 ///
 /// with a = diagonal[i], the diagonal of A; zero exactly at a solution; invariant to the choice of units and to row
 /// scaling. diagonal, x, w, lo, hi: n doubles each; diagonal > 0; only infinite bounds are absent. out_row_errors: n
-/// doubles, or NULL. out_total: receives the sum. It knows rows with bounds only; friction cones are measured by
-/// mlcp_problem_measure. Returns NO_ENERGY (diagonal <= 0), INVALID_VALUE. Any thread; allocates nothing. Since 0.1.
+/// doubles, or NULL. out_total: receives the sum. Rows with bounds only are measured; mlcp_problem_measure measures
+/// friction cones. Returns NO_ENERGY (diagonal <= 0), INVALID_VALUE. Any thread; allocates nothing. Since 0.1.
 #[no_mangle]
 pub unsafe extern "C" fn mlcp_energy_error(
     n: usize,
@@ -103,8 +103,8 @@ pub unsafe extern "C" fn mlcp_energy_error(
 
 /// Fischer-Burmeister residual, sum over rows of max(|phi(hi-x, w-)|, |phi(x-lo, w+)|), phi(p, q) = p + q - sqrt(p^2+q^2).
 ///
-/// It adds impulses to velocities: its value depends on the units chosen. Arguments as for mlcp_energy_error. Returns
-/// INVALID_VALUE. Since 0.1.
+/// The sum adds impulses to velocities: its value depends on the units chosen. Arguments as for mlcp_energy_error.
+/// Returns INVALID_VALUE. Since 0.1.
 #[no_mangle]
 pub unsafe extern "C" fn mlcp_fischer_burmeister_error(
     n: usize,
@@ -123,7 +123,7 @@ pub unsafe extern "C" fn mlcp_fischer_burmeister_error(
 
 /// Natural residual, sum over rows of max(|min(hi-x, w-)|, |min(x-lo, w+)|).
 ///
-/// Its rows mix impulses and velocities: its value depends on the units chosen. Arguments as for mlcp_energy_error.
+/// Impulses and velocities are mixed: the value depends on the units chosen. Arguments as for mlcp_energy_error.
 /// Returns INVALID_VALUE. Since 0.1.
 #[no_mangle]
 pub unsafe extern "C" fn mlcp_natural_error(

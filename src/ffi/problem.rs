@@ -7,7 +7,7 @@ use crate::metrics::{check_diagonal, exact_diagonal, ExactMassWorkspace, Measure
 use crate::problem::{FrictionMode, Problem, Triangle};
 use std::sync::Mutex;
 
-/// A step's problem: find x and w with w = A x + b, lo <= x <= hi, and w complementary (w >= 0 at lo, <= 0 at hi, 0
+/// Problem of one step: find x and w with w = A x + b, lo <= x <= hi, and w complementary (w >= 0 at lo, <= 0 at hi, 0
 /// between). Units are the caller's: with impulses in N s and velocities in m/s all energies are joules.
 ///
 /// Refill it every step: a set_dense, set_csr or set_jacobian starts a new problem with b = 0, all rows free and no
@@ -76,7 +76,7 @@ pub unsafe extern "C" fn mlcp_problem_destroy(problem: *mut mlcp_problem) {
 /// Take memory for Jacobian problems of up to `rows` rows on `bodies` bodies, so that no refill up to that size
 /// allocates. Optional: refills grow the memory by themselves.
 ///
-/// Returns OUT_OF_MEMORY or INVALID_SIZE if that much cannot be had. Since 0.1.
+/// Returns OUT_OF_MEMORY or INVALID_SIZE if so large a memory cannot be had. Since 0.1.
 #[no_mangle]
 pub unsafe extern "C" fn mlcp_problem_reserve(problem: *mut mlcp_problem, rows: usize, bodies: usize) -> Status {
     unsafe { change(problem, |p| p.reserve(rows, bodies)) }
@@ -112,8 +112,8 @@ pub unsafe extern "C" fn mlcp_problem_set_dense(
 /// Start a problem with a sparse matrix A of n rows in compressed row storage.
 ///
 /// row_start: n + 1 offsets, the first 0, the last equal to the number of entries. columns, values: one per entry;
-/// columns rise strictly within each row, from 0. Both triangles must be stored. Values must be finite. Copied.
-/// Returns INVALID_SIZE, INVALID_INDEX, INVALID_VALUE. Since 0.1.
+/// columns rise strictly within each row, from 0. The lower and the upper triangle must be stored. Values must be
+/// finite. Copied. Returns INVALID_SIZE, INVALID_INDEX, INVALID_VALUE. Since 0.1.
 #[no_mangle]
 pub unsafe extern "C" fn mlcp_problem_set_csr(
     problem: *mut mlcp_problem,
@@ -164,7 +164,7 @@ pub unsafe extern "C" fn mlcp_problem_set_jacobian(
     }
 }
 
-/// Set b of w = A x + b: the rows' velocities (m/s, rad/s) if no impulse acted. Engines that write A x = b + w (Bullet,
+/// Set b of w = A x + b: the rows' velocities (m/s, rad/s) without any impulse. Engines that write A x = b + w (Bullet,
 /// ODE, DART) pass -b.
 ///
 /// b: one finite double per row; copied. Returns INVALID_SIZE, INVALID_VALUE. Since 0.1.
@@ -201,10 +201,11 @@ pub unsafe extern "C" fn mlcp_problem_set_motion(
 
 /// Set the bounds lo <= x <= hi (N s, N m s).
 ///
-/// Only an infinite bound (INFINITY, HUGE_VAL) is absent: translate your engine's number for it, such as Bullet's 1e10 and
-/// FLT_MAX. Finite bounds of any size hold. Both infinite: a joint; lo = hi: a fixed row, any w is right; a new problem has
-/// only free rows. On a friction row the bounds must contain 0 and cap the coupled ones. Copied. Returns INVALID_SIZE,
-/// INVALID_VALUE (NaN, lo = +inf, hi = -inf, lo > hi, or finite bounds whose distance hi - lo overflows). Since 0.1.
+/// Only an infinite bound (INFINITY, HUGE_VAL) is absent: translate your engine's number for it, such as Bullet's 1e10
+/// and FLT_MAX. Finite bounds of any size hold. lo and hi infinite: a joint; lo = hi: a fixed row, any w is right; a
+/// new problem has only free rows. On a friction row the bounds must contain 0 and cap the coupled ones. Copied.
+/// Returns INVALID_SIZE, INVALID_VALUE (NaN, lo = +inf, hi = -inf, lo > hi, or finite bounds whose distance hi - lo
+/// overflows). Since 0.1.
 #[no_mangle]
 pub unsafe extern "C" fn mlcp_problem_set_bounds(
     problem: *mut mlcp_problem,
@@ -219,10 +220,10 @@ pub unsafe extern "C" fn mlcp_problem_set_bounds(
 /// Couple friction rows to normal rows: |x_i| <= mu_i max(x_f, 0) with f = findex[i].
 ///
 /// findex: per row its normal row, or -1 (or the row itself) for none; rows in any order; a normal row may not be a
-/// friction row. mu: >= 0, +inf allowed; read on friction rows only. mode: MLCP_FRICTION_MODE_COUPLED, bounds follow the
-/// impulses and errors are measured with the bounds at that very x; or MLCP_FRICTION_MODE_FROZEN, bounds are evaluated
-/// once at the impulses given to mlcp_problem_set_frozen_normals. Copied. Returns INVALID_SIZE, INVALID_INDEX,
-/// INVALID_VALUE. Since 0.1.
+/// friction row. mu: >= 0, +inf allowed; read on friction rows only. mode: MLCP_FRICTION_MODE_COUPLED, bounds follow
+/// the impulses, and errors are measured with the bounds evaluated at the x measured; or MLCP_FRICTION_MODE_FROZEN,
+/// bounds are evaluated once at the impulses given to mlcp_problem_set_frozen_normals. Copied. Returns INVALID_SIZE,
+/// INVALID_INDEX, INVALID_VALUE. Since 0.1.
 #[no_mangle]
 pub unsafe extern "C" fn mlcp_problem_set_friction(
     problem: *mut mlcp_problem,
@@ -247,12 +248,13 @@ pub unsafe extern "C" fn mlcp_problem_set_friction(
 /// Declare contacts with exact Coulomb friction: |x_t| <= mu max(x_n, 0) for the two tangent rows t together, w_t opposing
 /// x_t at the rim of that disc and zero inside; x_n is complementary with its own w_n. Bounds follow the impulses.
 ///
-/// rows: three row numbers per contact: the normal row, with lo >= 0 (call mlcp_problem_set_bounds first), and two tangent
-/// rows at right angles, without bounds of their own; no row twice. mu: one per contact, >= 0, +inf allowed: the tangents
-/// are then free while the contact is closed. Replaces all earlier cones; both lengths 0 for none. Rows coupled by
-/// mlcp_problem_set_friction stay coupled and may hang on a cone's normal row, but cannot be in a cone. Both tangent rows
-/// have one error, reported on the first of them. Solved by MLCP_SOLVER_KIND_AUTO, PROX, PROX_GS and ALART_CURNIER. Copied.
-/// Returns INVALID_SIZE, INVALID_INDEX, INVALID_VALUE, INVALID_STATE (a friction row). Since 0.1.
+/// rows: three row numbers per contact: the normal row, with lo >= 0 (call mlcp_problem_set_bounds first), and two
+/// tangent rows at right angles, without bounds of their own; no row twice. mu: one per contact, >= 0, +inf allowed:
+/// the tangents are then free while the contact is closed. Replaces all earlier cones; rows_len and mu_len 0 for none.
+/// Rows coupled by mlcp_problem_set_friction stay coupled and may hang on a cone's normal row, but cannot be in a cone.
+/// The two tangent rows of a contact have one error, reported on the first of them. Solved by MLCP_SOLVER_KIND_AUTO,
+/// PROX, PROX_GS and ALART_CURNIER. Copied. Returns INVALID_SIZE, INVALID_INDEX, INVALID_VALUE, INVALID_STATE (a
+/// friction row). Since 0.1.
 #[no_mangle]
 pub unsafe extern "C" fn mlcp_problem_set_cones(
     problem: *mut mlcp_problem,
@@ -289,7 +291,7 @@ pub unsafe extern "C" fn mlcp_problem_rows(problem: *const mlcp_problem) -> usiz
     rows
 }
 
-/// The diagonal of A, one entry per row: inverse effective masses, 1/kg or 1/(kg m^2).
+/// Read the diagonal of A, one entry per row: inverse effective masses, 1/kg or 1/(kg m^2).
 ///
 /// out_diagonal: exactly one double per row. Returns INVALID_SIZE. Since 0.1.
 #[no_mangle]
@@ -306,7 +308,8 @@ pub unsafe extern "C" fn mlcp_problem_get_diagonal(
     })
 }
 
-/// The bounds in force when the impulses are x, friction evaluated; on a cone's tangent rows minus and plus the radius.
+/// Compute the bounds in force when the impulses are x, friction evaluated; on a cone's tangent rows minus and plus the
+/// radius.
 ///
 /// x, out_lo, out_hi: one double per row. Returns INVALID_SIZE, INVALID_VALUE, INVALID_STATE (frozen friction without
 /// normals). Since 0.1.
@@ -337,7 +340,7 @@ pub unsafe extern "C" fn mlcp_problem_get_bounds(
     })
 }
 
-/// w = A x + b, in m/s or rad/s.
+/// Compute w = A x + b, in m/s or rad/s.
 ///
 /// x, out_w: one double per row, not overlapping. Returns INVALID_SIZE, INVALID_VALUE. Since 0.1.
 #[no_mangle]
@@ -360,7 +363,7 @@ pub unsafe extern "C" fn mlcp_problem_get_w(
     })
 }
 
-/// Velocity changes of the bodies, M^-1 J^T x: add them to the velocities after a solve.
+/// Compute the velocity changes of the bodies, M^-1 J^T x: add them to the velocities after a solve.
 ///
 /// x: one double per row. out_velocity_change: six per body, linear (m/s) then angular (rad/s). Returns INVALID_STATE
 /// for a dense or CSR problem, INVALID_SIZE, INVALID_VALUE. Since 0.1.
@@ -382,10 +385,10 @@ pub unsafe extern "C" fn mlcp_problem_get_velocity_change(
     })
 }
 
-/// How wrong x is under a measure, for any x, whoever computed it.
+/// Measure how wrong x is, for any x: this library's, another solver's, or a guess.
 ///
-/// w = A x + b is computed here; friction bounds are those at x, or the frozen ones. measure: an mlcp_measure; energies
-/// and the duality gap are joules, the others mix units. out_row_errors: one double per row, or NULL with length 0.
+/// w = A x + b is computed here; friction bounds are evaluated at x, or frozen. measure: an mlcp_measure; energies and
+/// the duality gap are joules, the others mix units. out_row_errors: one double per row, or NULL with length 0.
 /// out_total: receives the sum. Returns NO_ENERGY (an energy with a_ii <= 0 in a row), SINGULAR (exact mass),
 /// INVALID_SIZE, INVALID_VALUE, INVALID_STATE. Allocates only on first use at a size. Since 0.1.
 #[no_mangle]
@@ -421,12 +424,12 @@ pub unsafe extern "C" fn mlcp_problem_measure(
     })
 }
 
-/// Does x obey the problem: is every impulse within its bounds, bit for bit?
+/// Tell whether x obeys the problem: every impulse is within its bounds, bit for bit.
 ///
-/// Friction rows must be within the bounds at that very x, or the frozen ones; a cone's tangents within its disc,
-/// t1*t1 + t2*t2 <= (mu*n)*(mu*n) in doubles, squares rounded one by one. What mlcp_solver_solve returns always is. NaN is
-/// not; x need not be finite. out_contains: receives 1 or 0. Returns NULL_ARGUMENT, INVALID_SIZE, INVALID_STATE (frozen
-/// friction without normals). Any thread; allocates nothing. Since 0.1.
+/// Friction rows must be within the bounds evaluated at x, or within the frozen ones; a cone's tangents within its
+/// disc, t1*t1 + t2*t2 <= (mu*n)*(mu*n) in doubles, squares rounded one by one. An x returned by mlcp_solver_solve
+/// always obeys. An x with NaN does not; x need not be finite. out_contains: receives 1 or 0. Returns NULL_ARGUMENT,
+/// INVALID_SIZE, INVALID_STATE (frozen friction without normals). Any thread; allocates nothing. Since 0.1.
 #[no_mangle]
 pub unsafe extern "C" fn mlcp_problem_contains(
     problem: *const mlcp_problem,

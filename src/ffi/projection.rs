@@ -6,7 +6,7 @@ use super::problem::{mlcp_problem, read};
 use crate::error::{Error, Result, Status};
 use crate::mechanism::Projection;
 
-/// A projection, with its memory. It serves one thread at a time.
+/// Projection with its memory. It serves one thread at a time.
 pub struct mlcp_projection(Handle<Projection>);
 
 unsafe fn take<'a>(projection: *mut mlcp_projection) -> Result<Exclusive<'a, Projection>> {
@@ -40,12 +40,14 @@ pub unsafe extern "C" fn mlcp_projection_destroy(projection: *mut mlcp_projectio
     unsafe { super::solver::destroy(projection, |p| &p.0, "projection") }
 }
 
-/// The displacements of least kinetic energy that take the rows' violations away: -M^-1 J^T (J M^-1 J^T)^+ violation.
+/// Compute the displacements of least kinetic energy that take the rows' violations away: -M^-1 J^T (J M^-1 J^T)^+
+/// violation.
 ///
-/// Every row of the problem counts as bilateral; rows may be redundant. Move the bodies by it, fill the problem anew and
-/// repeat until the violation is small enough: two or three times reach round-off. problem: a Jacobian problem.
-/// violation: one per row, m or rad. out_change: six per body, displacement (m) then rotation vector (rad). Returns
-/// INVALID_STATE for a dense or CSR problem, INVALID_SIZE, INVALID_VALUE. Allocates only on first use at a size. Since 0.1.
+/// Every row of the problem counts as bilateral; rows may be redundant. Move the bodies by the displacements, fill the
+/// problem anew and repeat until the violation is small enough: two or three times reach round-off. problem: a Jacobian
+/// problem. violation: one per row, m or rad. out_change: six per body, displacement (m) then rotation vector (rad).
+/// Returns INVALID_STATE for a dense or CSR problem, INVALID_SIZE, INVALID_VALUE. Allocates only on first use at a
+/// size. Since 0.1.
 #[no_mangle]
 pub unsafe extern "C" fn mlcp_projection_correct_positions(
     projection: *mut mlcp_projection,
@@ -65,7 +67,7 @@ pub unsafe extern "C" fn mlcp_projection_correct_positions(
     })
 }
 
-/// The change of velocities of least kinetic energy that makes J v = target: add it to the velocities.
+/// Compute the change of velocities of least kinetic energy that makes J v = target: add it to the velocities.
 ///
 /// problem: a Jacobian problem; every row counts as bilateral and rows may be redundant. velocities: six per body, linear
 /// (m/s) then angular (rad/s). target: one per row, or NULL with length 0 for zeros. out_change: six per body. Returns

@@ -12,29 +12,30 @@ use crate::settings::SolverKind;
 use libc::c_char;
 use std::path::Path;
 
-/// Records to an HDF5 file. Frames are copied into a bounded queue and written by a thread of the recorder's own; a
-/// killed process loses at most the queued ones, and the file opens. Any thread may append.
+/// Recorder to an HDF5 file. Frames are copied into a bounded queue and written by a thread of the recorder's own; a
+/// killed process loses at most the queued frames, and the file still opens. Any thread may append.
 pub struct mlcp_recorder(Handle<Recorder>);
 
-/// How to record; all zero but struct_size are the defaults.
+/// Options of a recording. Zero in every field but struct_size: the defaults.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct mlcp_recorder_options {
     /// sizeof(mlcp_recorder_options).
     pub struct_size: usize,
-    /// Frames that may wait for the writer. 0: 64.
+    /// Number of frames that may wait for the writer. 0: 64.
     pub queue: i32,
-    /// An mlcp_when_full: MLCP_WHEN_FULL_DROP counts and forgets, MLCP_WHEN_FULL_WAIT waits.
+    /// Action when the queue is full, an mlcp_when_full: MLCP_WHEN_FULL_DROP drops the new frame and counts it,
+    /// MLCP_WHEN_FULL_WAIT waits.
     pub when_full: i32,
-    /// 1: every frame survives a power cut, which is slow; 0: a killed process only.
+    /// Flag, 1: every frame survives a power cut, which is slow; 0: frames survive a killed process only.
     pub sync: i32,
     /// Always 0.
     pub reserved: i32,
-    /// Who records, kept as an attribute; NULL: nobody.
+    /// Name of the engine, kept as an attribute of the file; NULL: none.
     pub engine: *const c_char,
 }
 
-/// How far a recording is.
+/// Progress of a recording.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct mlcp_recorder_counts {
@@ -42,11 +43,11 @@ pub struct mlcp_recorder_counts {
     pub struct_size: usize,
     /// Frames and problems in the file.
     pub written: u64,
-    /// Forgotten because the queue was full.
+    /// Frames and problems dropped because the queue was full.
     pub dropped: u64,
-    /// Waiting for the writer.
+    /// Frames and problems waiting for the writer.
     pub queued: u64,
-    /// Bytes of the file.
+    /// Size of the file in bytes.
     pub bytes: u64,
 }
 
@@ -168,7 +169,7 @@ pub unsafe extern "C" fn mlcp_recorder_flush(recorder: *mut mlcp_recorder) -> St
     guard(|| unsafe { read_recorder(recorder) }?.flush())
 }
 
-/// How far a recording is.
+/// Read the progress of a recording.
 ///
 /// out_counts: struct_size set by the caller; receives the numbers. Returns INVALID_SIZE. Since 0.1.
 #[no_mangle]

@@ -13,7 +13,7 @@ use libc::{c_char, c_void};
 use std::ffi::CStr;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
-/// A solver. It serves one thread at a time; use one per thread. Everything it reports is about its last solve.
+/// Solver with its memory. It serves one thread at a time; use one per thread. Its reports are about its last solve.
 pub struct mlcp_solver(Handle<Inner>);
 
 struct Inner {
@@ -45,7 +45,7 @@ pub(super) unsafe fn destroy<H, T>(handle: *mut H, inside: impl Fn(&H) -> &Handl
     }
 }
 
-/// The solver with a short name such as "bpp", for tools.
+/// Find the solver with a short name such as "bpp", for tools.
 ///
 /// name: a NUL-terminated text. out_kind: receives an mlcp_solver_kind. Returns INVALID_VALUE for a name that is none.
 /// Any thread; allocates nothing. Since 0.1.
@@ -65,7 +65,7 @@ pub unsafe extern "C" fn mlcp_solver_kind_from_name(name: *const c_char, out_kin
     })
 }
 
-/// Can this kind of solver treat this problem?
+/// Ask whether a kind of solver can treat a problem.
 ///
 /// kind: an mlcp_solver_kind. Returns MLCP_STATUS_OK if it can; UNSUPPORTED or NO_ENERGY with a sentence why not;
 /// INVALID_VALUE for an unknown kind. Allocates the solver it asks. Since 0.1.
@@ -158,8 +158,8 @@ pub unsafe extern "C" fn mlcp_solver_set_callback(
 /// Let islands be solved on the caller's threads: mlcp_settings.threads tasks at a time. NULL: on threads made for it.
 ///
 /// user_data is passed through and never read; it must live as long as it is set. A task takes one island after the
-/// other until none is left; an executor that calls only some of the tasks makes it slower, not wrong. One that returns
-/// while a task still runs breaks its promise, and memory with it. Since 0.1.
+/// other until none is left; an executor that calls only some of the tasks makes the solve slower, not wrong. An
+/// executor must not return while a task still runs: the task would write to freed memory. Since 0.1.
 #[no_mangle]
 pub unsafe extern "C" fn mlcp_solver_set_executor(
     solver: *mut mlcp_solver,
@@ -233,11 +233,12 @@ pub unsafe extern "C" fn mlcp_solver_solve(
 }
 
 /// Freeze friction as ODE's and Bullet's Dantzig solvers do: solve the problem with every friction row at zero, then
-/// evaluate the friction bounds at the normal impulses found. The next mlcp_solver_solve is then theirs.
+/// evaluate the friction bounds at the normal impulses found. The next mlcp_solver_solve then solves the problem that
+/// those solvers solve.
 ///
-/// problem: with friction mode MLCP_FRICTION_MODE_FROZEN, else INVALID_STATE; without friction rows nothing happens to it.
-/// The other arguments, and what is returned, are those of mlcp_solver_solve, for the solve without friction; its out_x is
-/// a good x0 of the next. On an error the problem is as it was. Since 0.1.
+/// problem: with friction mode MLCP_FRICTION_MODE_FROZEN, else INVALID_STATE; without friction rows nothing happens to
+/// it. x0, out_x, out_report and the returned status are as for mlcp_solver_solve, for the solve without friction;
+/// out_x is a good x0 for the next solve. On an error the problem stays unchanged. Since 0.1.
 #[no_mangle]
 pub unsafe extern "C" fn mlcp_solver_freeze_friction(
     solver: *mut mlcp_solver,
@@ -294,7 +295,7 @@ unsafe fn solve_into(
     Ok(())
 }
 
-/// The last solve's report again.
+/// Read the last solve's report again.
 ///
 /// out_report: a struct initialised by mlcp_report_init. Returns INVALID_SIZE. Since 0.1.
 #[no_mangle]
@@ -305,7 +306,7 @@ pub unsafe extern "C" fn mlcp_solver_get_report(solver: *const mlcp_solver, out_
     })
 }
 
-/// Velocities w = A x + b of the last solve, in m/s or rad/s.
+/// Read the velocities w = A x + b of the last solve, in m/s or rad/s.
 ///
 /// out_w: exactly one double per row of that solve. Returns INVALID_SIZE. Since 0.1.
 #[no_mangle]
@@ -313,8 +314,8 @@ pub unsafe extern "C" fn mlcp_solver_get_w(solver: *const mlcp_solver, out_w: *m
     guard(|| unsafe { copy_out(take(solver)?.engine.w(), out_w, out_w_len, "out_w") })
 }
 
-/// Energy error of every row of the last solve, in joules (natural residuals where a row has no energy); they add up to
-/// the report's.
+/// Read the energy error of every row of the last solve, in joules (natural residuals where a row has no energy); the
+/// sum is the report's error.
 ///
 /// out_row_errors: exactly one double per row of that solve. Returns INVALID_SIZE. Since 0.1.
 #[no_mangle]
@@ -328,7 +329,7 @@ pub unsafe extern "C" fn mlcp_solver_get_row_errors(
     })
 }
 
-/// The rows with the largest energy errors of the last solve, worst first: which contact or joint is wrong.
+/// Read which rows have the largest energy errors of the last solve, worst first.
 ///
 /// out_rows, out_errors: room for the row numbers and their errors in joules, of equal length. out_count: receives how many
 /// were written; rows without error are left out. Returns INVALID_SIZE. Since 0.1.
@@ -363,7 +364,7 @@ pub unsafe extern "C" fn mlcp_solver_history_len(solver: *const mlcp_solver) -> 
     len
 }
 
-/// One record of the last solve's history; index 0 is the starting point.
+/// Read one record of the last solve's history; index 0 is the starting point.
 ///
 /// out_iteration: a struct initialised by mlcp_iteration_init. Returns INVALID_INDEX, INVALID_SIZE. Since 0.1.
 #[no_mangle]
@@ -399,7 +400,8 @@ pub unsafe extern "C" fn mlcp_solver_stages_len(solver: *const mlcp_solver) -> u
     len
 }
 
-/// One of the solvers that the last solve ran: what, why and with which result. MLCP_SOLVER_KIND_AUTO may run several.
+/// Read which solver the last solve ran as its stage `index`, why and with which result. MLCP_SOLVER_KIND_AUTO may run
+/// several.
 ///
 /// out_stage: a struct initialised by mlcp_stage_init. Returns INVALID_INDEX, INVALID_SIZE. Since 0.1.
 #[no_mangle]

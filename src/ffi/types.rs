@@ -8,65 +8,66 @@ use crate::settings::{Choice, Settings, SolverKind};
 use libc::c_void;
 use std::mem::size_of;
 
-/// What to do in a solve. Fill it with mlcp_settings_init, then change what you like.
+/// Settings of a solve. Fill the struct with mlcp_settings_init, then change fields.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct mlcp_settings {
     /// Size of this struct in bytes, set by mlcp_settings_init.
     pub struct_size: usize,
-    /// Which solver: an mlcp_solver_kind. Default MLCP_SOLVER_KIND_AUTO.
+    /// Solver to use: an mlcp_solver_kind. Default MLCP_SOLVER_KIND_AUTO.
     pub solver: i32,
-    /// Which iterate to return: the best under this mlcp_measure (default MLCP_MEASURE_ENERGY), or MLCP_CHOICE_LAST.
+    /// Iterate to return: the best under this mlcp_measure (default MLCP_MEASURE_ENERGY), or MLCP_CHOICE_LAST.
     pub choice: i32,
     /// Iteration budget, of all solvers together. 0: each solver's default, which stands with its mlcp_solver_kind.
     pub max_iterations: i32,
     /// Sweeps between exact error measurements. 0: the solver's default, which stands with its
     /// mlcp_solver_kind; pivots and Newton steps, whose default is 1, are measured always.
     pub check_interval: i32,
-    /// Measurements without progress after which a solver counts as stalled: so many measurements in a row, not iterations,
-    /// whatever max_iterations allows. 0: the solver's default, which stands with its mlcp_solver_kind.
+    /// Consecutive measurements (not iterations) without progress after which a solver counts as stalled, whatever
+    /// max_iterations allows. 0: the solver's default, which stands with its mlcp_solver_kind.
     pub stall_window: i32,
     /// Iteration records kept for mlcp_solver_get_history; longer runs are thinned evenly. 0: none. Default 128.
     pub history_capacity: i32,
     /// Wall-clock budget in seconds, also checked inside long factorisations. 0: no limit.
     pub time_limit: f64,
-    /// Converged when the energy error is at most this, in joules. Default 1e-18. 0: only the relative test counts.
+    /// Energy error, in joules, at which a solve has converged. Default 1e-18. 0: only the relative test counts.
     pub energy_tolerance: f64,
-    /// Converged when the energy error is at most this fraction of that at x = clamp(0). Default 1e-10. 0: only the
-    /// absolute test counts.
+    /// Fraction of the energy error at x = clamp(0), no unit, at which a solve has converged. Default 1e-10. 0: only
+    /// the absolute test counts.
     pub relative_tolerance: f64,
-    /// For problems with a row that has no energy (a_ii <= 0): converged when the natural residual is at most this.
-    /// Default 1e-10.
+    /// Natural residual, in N s or m/s, at which a solve has converged if a row has no energy (a_ii <= 0). Default
+    /// 1e-10.
     pub residual_tolerance: f64,
-    /// Fraction by which the energy error must fall within stall_window measurements. Default 0.01.
+    /// Fraction, no unit, by which the energy error must fall within stall_window measurements. Default 0.01.
     pub stall_decrease: f64,
-    /// Relaxation of the sweeps, in (0, 2). Default 1; above 1 over-relaxes (projected SOR).
+    /// Relaxation of the sweeps, in (0, 2), no unit. Default 1; above 1 over-relaxes (projected SOR).
     pub relaxation: f64,
-    /// Threads on which MLCP_SOLVER_KIND_AUTO solves islands side by side, the caller's among them. 0 or 1: that alone.
-    /// The answer has the same bits for any number, unless time is limited. See mlcp_solver_set_executor.
+    /// Threads on which MLCP_SOLVER_KIND_AUTO solves islands side by side, the calling thread included. 0 or 1: the
+    /// calling thread alone. The answer has the same bits for any number, unless time is limited. See
+    /// mlcp_solver_set_executor.
     pub threads: i32,
 }
 
-/// What a solve achieved. All errors are those of the returned x, measured afresh from w = A x + b. x and w are finite; an
-/// error too large for a double reads +inf, none reads NaN.
+/// Result of a solve. Errors are measured at the returned x, with w = A x + b computed afresh. x and w are finite; an
+/// error too large for a double reads +inf, and no error reads NaN.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct mlcp_report {
     /// Size of this struct in bytes, set by mlcp_report_init.
     pub struct_size: usize,
-    /// How the solve ended: an mlcp_outcome.
+    /// Outcome of the solve: an mlcp_outcome.
     pub outcome: i32,
-    /// Which solver was asked for: an mlcp_solver_kind.
+    /// Solver that was asked for: an mlcp_solver_kind.
     pub solver: i32,
-    /// Which solver found the returned x; the one asked for if that is the starting point.
+    /// Solver that found the returned x: an mlcp_solver_kind; the one asked for if x is the starting point.
     pub best_solver: i32,
-    /// How many solvers ran, one after the other: see mlcp_solver_get_stage. 0: the start was good enough.
+    /// Number of solvers that ran, one after the other: see mlcp_solver_get_stage. 0: the start was good enough.
     pub stages: i32,
-    /// How friction bounds were read: an mlcp_friction_mode.
+    /// Friction mode of the problem: an mlcp_friction_mode.
     pub friction_mode: i32,
-    /// Which measure decided on convergence: MLCP_MEASURE_ENERGY, or MLCP_MEASURE_NATURAL if a row has no energy.
+    /// Measure that decided on convergence: MLCP_MEASURE_ENERGY, or MLCP_MEASURE_NATURAL if a row has no energy.
     pub judge: i32,
-    /// How often the driver moved coupled friction bounds, for solvers that do not by themselves.
+    /// Number of times the bounds of coupled friction were moved for a solver that does not move them itself.
     pub friction_updates: i32,
     /// Rows of the problem.
     pub rows: i32,
@@ -74,7 +75,7 @@ pub struct mlcp_report {
     pub iterations: i32,
     /// Iteration the returned x comes from; 0: the starting point.
     pub best_iteration: i32,
-    /// How often the error was measured.
+    /// Number of times the error was measured.
     pub measurements: i32,
     /// Changes of rows between bound and free, added up over all iterations.
     pub set_changes: i32,
@@ -98,34 +99,36 @@ pub struct mlcp_report {
     pub penalized: f64,
     /// Duality gap in joules; +inf where a row without a bound on that side moves.
     pub duality_gap: f64,
-    /// Islands, solved apart from each other. 0: not looked for, as with few rows, a good start, hardly any time or another
-    /// solver than auto.
+    /// Islands, solved apart from each other. 0: islands were not looked for, as with few rows, a good start, little
+    /// time or another solver than auto.
     pub islands: i32,
-    /// What round-off in the computed w = A x + b may add to the error that decided: the true energy error of x is at most
-    /// energy_error + round_off, in joules. Where judge is MLCP_MEASURE_NATURAL the same holds for natural, in its units.
+    /// Bound of what round-off in the computed w = A x + b adds to the error that decided: the true energy error of x
+    /// is at most energy_error + round_off, in joules. Where judge is MLCP_MEASURE_NATURAL, the true natural residual
+    /// is at most natural + round_off, in N s or m/s.
     pub round_off: f64,
 }
 
-/// One iteration, as a callback and mlcp_solver_get_history see it. x and w are finite: a solver whose iterate overflows is
-/// stalled, and the best iterate is shown in its place. An error or change too large for a double reads +inf.
+/// Record of one iteration, for a callback and mlcp_solver_get_history. x and w are finite: a solver whose iterate
+/// overflows is stalled, and the best iterate is shown in its place. An error or change too large for a double reads
+/// +inf.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct mlcp_iteration {
     /// Size of this struct in bytes.
     pub struct_size: usize,
-    /// 0 is the starting point.
+    /// Number of the iteration; 0: the starting point.
     pub iteration: i32,
-    /// 1: the errors were measured at this iterate; 0: they are those of the last one that was.
+    /// Flag, 1: the errors were measured at this iterate; 0: they are copied from the last iterate that was measured.
     pub measured: i32,
     /// Rows that changed between bound and free.
     pub set_changes: i32,
-    /// The mlcp_solver_kind at work; that of the settings at the starting point.
+    /// Solver at work: an mlcp_solver_kind; at the starting point the one of the settings.
     pub solver: i32,
     /// Energy error in joules.
     pub energy_error: f64,
     /// Error under the measure that chooses the returned iterate.
     pub error: f64,
-    /// Least such error so far.
+    /// Least value of error so far.
     pub best_error: f64,
     /// Energy of this iteration's change of x, 1/2 sum a_ii dx_i^2, in joules.
     pub change: f64,
@@ -139,39 +142,41 @@ pub struct mlcp_iteration {
     pub n: usize,
 }
 
-/// One piece of work for mlcp_executor. It returns nothing and may be called on any thread, each index once.
+/// Piece of work for an mlcp_executor. It returns nothing and may be called on any thread, each index once.
 pub type mlcp_task = Option<unsafe extern "C" fn(task_data: *mut c_void, index: i32)>;
 
-/// The caller's thread pool: calls task(task_data, k) for k = 0 ... count - 1, on any threads, in any order, and returns
-/// when all calls have returned.
+/// Thread pool of the caller: calls task(task_data, k) for k = 0 ... count - 1, on any threads, in any order, and
+/// returns when all calls have returned.
 pub type mlcp_executor =
     Option<unsafe extern "C" fn(user_data: *mut c_void, count: i32, task: mlcp_task, task_data: *mut c_void)>;
 
-/// One solver of a solve, as mlcp_solver_get_stage sees it: what ran, why, and what came of it.
+/// Record of one solver within a solve, for mlcp_solver_get_stage: what ran, why, and with which result.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct mlcp_stage {
     /// Size of this struct in bytes.
     pub struct_size: usize,
-    /// The mlcp_solver_kind that ran.
+    /// Solver that ran: an mlcp_solver_kind.
     pub solver: i32,
-    /// Why: an mlcp_reason; mlcp_reason_text has the sentence.
+    /// Reason why it ran: an mlcp_reason; mlcp_reason_text has the sentence.
     pub reason: i32,
-    /// How it ended: an mlcp_outcome.
+    /// Outcome of this solver: an mlcp_outcome.
     pub outcome: i32,
     /// Iterations it took.
     pub iterations: i32,
     /// Wall-clock time in seconds. The first stage counts from the solve's start, the last to its end, so they add up.
     pub seconds: f64,
-    /// Energy error it began at, in joules; the natural residual where a row has no energy.
+    /// Energy error at which this solver began, in joules; the natural residual, in N s or m/s, where a row has no
+    /// energy.
     pub initial_energy_error: f64,
-    /// Least such error it found itself; +inf if it measured none.
+    /// Least energy error that this solver found, in joules (natural residual where a row has no energy); +inf if it
+    /// measured none.
     pub energy_error: f64,
 }
 
-/// Called after every iteration, the starting point included; non-zero stops the solve. It runs on the solving thread,
-/// may read other handles, and must neither throw nor longjmp. Calls on the solver itself, and changes to the problem
-/// being solved, answer MLCP_STATUS_BUSY.
+/// Function called after every iteration, the starting point included; a non-zero answer stops the solve. It runs on
+/// the solving thread, may read other handles, and must neither throw nor longjmp. Calls on the solver itself, and
+/// changes to the problem being solved, answer MLCP_STATUS_BUSY.
 pub type mlcp_callback = Option<unsafe extern "C" fn(iteration: *const mlcp_iteration, user_data: *mut c_void) -> i32>;
 
 /// Fill `settings` with the defaults.

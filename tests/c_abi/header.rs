@@ -59,6 +59,122 @@ fn the_header_has_every_solvers_default_limits() {
     }
 }
 
+/// Where a C programmer looks: the chapters, and what stands in each among others.
+const CHAPTERS: [(&str, &[&str]); 11] = [
+    ("Version and errors", &["mlcp_version", "mlcp_status", "mlcp_last_error"]),
+    ("Problem", &["mlcp_problem_create", "mlcp_problem_set_jacobian", "mlcp_problem_set_friction"]),
+    ("Settings", &["mlcp_settings", "mlcp_solver_kind", "mlcp_settings_init"]),
+    ("Solve", &["mlcp_solver_create", "mlcp_solver_solve", "mlcp_callback", "mlcp_executor"]),
+    ("Report", &["mlcp_report", "mlcp_outcome_name", "mlcp_iteration", "mlcp_solver_get_stage"]),
+    ("Measures", &["mlcp_measure", "mlcp_problem_measure", "mlcp_energy_error", "mlcp_duality_gap"]),
+    ("Friction cones", &["mlcp_problem_set_cones"]),
+    ("Diagnosis and projection", &["mlcp_findings", "mlcp_problem_diagnose", "mlcp_projection_create"]),
+    ("Frames", &["mlcp_bodies", "mlcp_frame_create", "mlcp_contact_state"]),
+    ("Recordings", &["mlcp_recorder_create", "mlcp_dataset_open", "mlcp_frame_solution"]),
+    ("ALI3-P: mechanisms through time", &["mlcp_evaluate", "mlcp_ali3p_model", "mlcp_ali3p_step"]),
+];
+
+#[test]
+fn chapters_come_in_the_order_of_use() {
+    let text = header();
+    let mut parts = text.split("\n/* ---- ");
+    let before = parts.next().expect("a beginning");
+    assert!(!before.contains("mlcp_status mlcp_"), "a declaration stands before the first chapter");
+    let (headings, bodies): (Vec<_>, Vec<_>) = parts.map(|p| p.split_once(" ---- */\n").expect("a heading")).unzip();
+    assert_eq!(headings, CHAPTERS.map(|(heading, _)| heading));
+    for ((heading, names), body) in CHAPTERS.iter().zip(bodies) {
+        let code: Vec<&str> = body.lines().filter(|l| !l.trim_start().starts_with("//")).collect();
+        for name in *names {
+            let defines = |l: &&str| {
+                [
+                    format!("MLCP_ENUM({name}) {{"),
+                    format!("struct {name} {{"),
+                    format!("{name}("),
+                    format!("(*{name})("),
+                ]
+                .iter()
+                .any(|d| l.contains(d))
+            };
+            assert!(code.iter().any(defines), "{name} is not in \"{heading}\"");
+        }
+    }
+}
+
+/// The lines of the example in mlcp.h's first comment.
+fn example() -> String {
+    let text = header();
+    let lines = text.lines().skip_while(|l| *l != " * Create, set, solve, read, destroy:").skip(2);
+    lines.map_while(|l| l.strip_prefix(" *     ")).flat_map(|l| [l, "\n"]).collect()
+}
+
+#[test]
+fn the_example_at_the_top_solves() {
+    let lines = example();
+    assert_eq!(lines.lines().count(), 10, "{lines}");
+    let search = format!("-L{}", library_dir().display());
+    for (compiler, standard, ending) in
+        COMPILERS.iter().flat_map(|c| [(c.c, "-std=c99", "c"), (c.cpp, "-std=c++11", "cpp")])
+    {
+        let (source, binary) = (scratch(&format!("example.{ending}")), scratch("example"));
+        let includes = "#include \"mlcp.h\"\n#include <math.h>\n#include <stdio.h>\n";
+        fs::write(&source, format!("{includes}int main(void)\n{{\n{lines}return 0;\n}}\n")).expect("write");
+        compile(compiler, &[standard], &source, &binary, &[&search, "-lmlcp", "-lm"]);
+        let no_args: [&str; 0] = [];
+        let printed = run_ok(binary.to_str().expect("UTF-8 path"), no_args);
+        assert!(printed.starts_with("converged: x = 0.333333, 0.333333 N s"), "{printed}");
+    }
+}
+
+/// Every enum of mlcp.h as a parameter, a variable, a constant and an int32_t.
+#[test]
+fn enums_and_int32_convert_without_a_warning() {
+    let text = header();
+    let enums: Vec<&str> = text.lines().filter_map(|l| l.strip_prefix("MLCP_ENUM(")?.strip_suffix(") {")).collect();
+    assert!(enums.len() >= 13, "{enums:?}");
+    let mut source = String::from("#include \"mlcp.h\"\n#include \"mlcp_error.h\"\n");
+    source += "int32_t take(int32_t number);\nint32_t take(int32_t number) { return number; }\n";
+    for name in &enums {
+        source += &format!(
+            "int32_t from_{name}({name} value);\nint32_t from_{name}({name} value) {{ return take(value); }}\n"
+        );
+    }
+    source += r#"
+int all(mlcp_status status, mlcp_outcome outcome, mlcp_reason reason, mlcp_solver_kind kind, mlcp_contact_state state, int32_t k);
+int all(mlcp_status status, mlcp_outcome outcome, mlcp_reason reason, mlcp_solver_kind kind, mlcp_contact_state state, int32_t k)
+{
+    const char *names[] = {
+        mlcp_status_name(status), mlcp_status_name(k), mlcp_status_name(MLCP_STATUS_FILE),
+        mlcp_status_name(mlcp_problem_create(NULL)), mlcp_status_name(k > 1 ? MLCP_STATUS_OK : MLCP_STATUS_BUSY),
+        mlcp_outcome_name(outcome), mlcp_outcome_name(k), mlcp_outcome_name(MLCP_OUTCOME_RAY),
+        mlcp_reason_text(reason), mlcp_reason_text(k), mlcp_reason_text(MLCP_REASON_CONES),
+        mlcp_solver_kind_name(kind), mlcp_solver_kind_name(k), mlcp_solver_kind_name(MLCP_SOLVER_KIND_BPP),
+        mlcp_contact_state_name(state), mlcp_contact_state_name(k), mlcp_contact_state_name(MLCP_CONTACT_STATE_OPEN),
+    };
+    mlcp_settings settings;
+    mlcp_report report;
+    double total = 0.0;
+    status = mlcp_settings_init(&settings, sizeof settings);
+    settings.solver = kind;
+    settings.choice = k > 1 ? MLCP_MEASURE_ENERGY : MLCP_MEASURE_NATURAL;
+    report.outcome = outcome;
+    status = mlcp_problem_measure(NULL, settings.choice, NULL, 0, NULL, 0, &total);
+    return status == MLCP_STATUS_OK && report.outcome == MLCP_OUTCOME_CONVERGED && names[0] != names[1];
+}
+"#;
+    let flags = ["-Wconversion", "-Wsign-conversion", "-Wfloat-equal", "-Wdouble-promotion", "-Wshadow", "-c"];
+    for standard in ["c99", "c11", "c17", "c2x", "c++11", "c++14", "c++17", "c++20"] {
+        let is_cpp = standard.contains("++");
+        let file = scratch(if is_cpp { "enums.cpp" } else { "enums.c" });
+        fs::write(&file, &source).expect("write");
+        for compiler in &COMPILERS {
+            let mut all = vec![format!("-std={standard}")];
+            all.extend(flags.map(String::from));
+            let all: Vec<&str> = all.iter().map(String::as_str).collect();
+            compile(if is_cpp { compiler.cpp } else { compiler.c }, &all, &file, &scratch("enums.o"), &[]);
+        }
+    }
+}
+
 #[test]
 fn version_macros_are_the_package_version() {
     let text = header();

@@ -31,3 +31,20 @@ fn the_commands_in_the_readme_exist() {
         assert!(root().join(file).exists(), "{file}");
     }
 }
+
+/// docs/README.md names every page beside it, and every link of it leads to a file.
+#[test]
+fn the_map_of_the_documentation_is_whole() {
+    let docs = root().join("docs");
+    let map = std::fs::read_to_string(docs.join("README.md")).expect("docs/README.md");
+    for entry in std::fs::read_dir(&docs).expect("docs") {
+        let name = entry.expect("an entry").file_name().into_string().expect("UTF-8");
+        assert!(
+            ["README.md", "figures"].contains(&&*name) || map.contains(&format!("]({name})")),
+            "{name} is not named"
+        );
+    }
+    for link in map.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+        assert!(docs.join(link).exists(), "{link}");
+    }
+}

@@ -109,12 +109,14 @@ impl Paper {
     }
 }
 
-/// The project's own page, and its figures; figures of former runs go.
+/// Write the project's own page and its figures; delete those that the page of a former run showed. Other pages keep
+/// figures in the same folder.
 fn write_docs(folder: &Path, sections: &[(&str, Section)]) -> Result<(), String> {
     let figures = folder.join("figures");
     fs::create_dir_all(&figures).map_err(|e| format!("{}: {e}", figures.display()))?;
+    let former = fs::read_to_string(folder.join("reproduction.md")).unwrap_or_default();
     for old in fs::read_dir(&figures).into_iter().flatten().flatten() {
-        if old.path().extension().is_some_and(|e| e == "svg") {
+        if former.contains(&format!("](figures/{})", old.file_name().to_string_lossy())) {
             fs::remove_file(old.path()).map_err(|e| format!("{}: {e}", old.path().display()))?;
         }
     }
