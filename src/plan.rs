@@ -143,7 +143,7 @@ pub struct Plan {
     stages: [Stage; MAX_STAGES],
     len: usize,
     /// What a smaller problem of this sort would begin with, and one with less time.
-    spare: [Option<SolverKind>; 2],
+    spare: [Option<SolverKind>; 3],
 }
 
 impl Plan {
@@ -237,6 +237,8 @@ impl Plan {
         }
         if problem.len() <= SMALL {
             self.push(SolverKind::Lemke, Reason::LastResort, COMPLEMENTARY_PIVOTS);
+        } else {
+            self.spare[2] = Some(SolverKind::Lemke);
         }
         let pivots = if takes_dense_lu { TIED_PIVOTS } else { SolverKind::Bpp.default_iterations() };
         self.push(SolverKind::Bpp, Reason::Polish, pivots);

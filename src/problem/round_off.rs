@@ -174,20 +174,21 @@ fn product_error(p: f64, q: f64, product: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Triangle;
 
     #[test]
     fn sums_of_twice_the_precision_find_what_cancels() {
         let sum = Sum::of(1.0, [(1e16, 3.0), (0.5, 0.5), (-1e16, 3.0)].into_iter());
         let (value, more) = sum.value();
         assert_eq!(value, 1.25);
-        assert!(more < 1e-14, "{more}");
+        assert!(more < 1e-13, "{more}");
     }
 
     #[test]
     fn a_bound_becomes_what_the_round_off_is() {
         let (a, x) = ([0.1, 0.2, 0.3, 0.7], [3.0, -7.0]);
         let mut problem = Problem::new();
-        problem.set_dense(2, &a, 2, super::super::Triangle::Full).unwrap();
+        problem.set_dense(2, &a, 2, Triangle::Full).unwrap();
         problem.set_b(&[1.1, 4.0]).unwrap();
         let (mut w, mut delta, mut scratch) = ([0.0; 2], [0.0; 2], Vec::new());
         problem.multiply(&x, &mut w, &mut scratch).unwrap();

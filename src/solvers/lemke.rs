@@ -42,6 +42,8 @@ use crate::Budget;
 
 /// What singular free rows are given, relative to a diagonal of 1: small beside any row's mass, large beside round-off.
 const SHIFT: f64 = 1e-7;
+/// Rows to take memory for before it is needed: the most for which `auto` has a stage of it.
+const AHEAD: usize = 300;
 /// The last solve: a proximal term that keeps redundant rows solvable, and how often it is repeated.
 const POLISH_SHIFT: f64 = 1e-9;
 const POLISH: usize = 4;
@@ -123,9 +125,8 @@ impl Solver for Lemke {
     }
 
     fn reserve(&mut self, problem: &Problem) -> Result<()> {
-        let n = problem.len();
-        let too_large = || Error::new(Status::OutOfMemory, format_args!("no memory for a tableau of {n} rows"));
-        n.checked_mul(n + 1).ok_or_else(too_large)?;
+        // Where a plan only holds it ready for smaller problems, a large one's tableau would be a waste.
+        let n = problem.len().min(AHEAD);
         self.scaled.reserve(n)?;
         self.lu.reserve(n)?;
         self.path.reserve(n)?;
@@ -137,7 +138,11 @@ impl Solver for Lemke {
     }
 
     fn start(&mut self, problem: &Problem, state: &mut State, _: &Settings) -> Result<()> {
+        let n = problem.len();
+        let too_large = || Error::new(Status::OutOfMemory, format_args!("no memory for a tableau of {n} rows"));
+        n.checked_mul(n + 1).ok_or_else(too_large)?;
         self.scaled.fill(problem, state)?;
+        self.lu.reserve(n)?;
         self.shift = SHIFT;
         self.tried = 0;
         self.follows = problem.has_live_bounds() && self.follows_friction(problem);

@@ -204,11 +204,11 @@ impl Tableau {
         }
     }
 
-    /// Projected Gauss-Seidel sweeps over the rows that were not eliminated: y between its bounds, w its velocity. A row
+    /// Projected Gauss-Seidel sweeps over the rows that were not eliminated: y between its ends, w its velocity. A row
     /// of whose diagonal no more is left than given for it stays where it is: its remainder may be round-off.
-    pub fn sweep(&mut self, sweeps: usize, implied: &[f64], bounds: (&[f64], &[f64]), y: &mut [f64], w: &mut [f64]) {
+    pub fn sweep(&mut self, sweeps: usize, implied: &[f64], ends: (&[f64], &[f64]), y: &mut [f64], w: &mut [f64]) {
         if self.first < self.n {
-            self.arch.dispatch(Sweep { tableau: self, sweeps, implied, bounds, y, w });
+            self.arch.dispatch(Sweep { tableau: self, sweeps, implied, ends, y, w });
         }
     }
 }
@@ -380,7 +380,7 @@ struct Sweep<'a> {
     tableau: &'a mut Tableau,
     sweeps: usize,
     implied: &'a [f64],
-    bounds: (&'a [f64], &'a [f64]),
+    ends: (&'a [f64], &'a [f64]),
     y: &'a mut [f64],
     w: &'a mut [f64],
 }
@@ -390,7 +390,7 @@ impl WithSimd for Sweep<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Sweep { tableau, sweeps, implied, bounds: (least, most), y, w } = self;
+        let Sweep { tableau, sweeps, implied, ends: (least, most), y, w } = self;
         tableau.complete();
         let Tableau { t, origin, stride, n, first, inverse, velocity, .. } = tableau;
         let (n, width, first, strips) = (*n, *stride / STRIP, *first, n.div_ceil(STRIP));
