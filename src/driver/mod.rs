@@ -168,7 +168,10 @@ impl Engine {
         let scale = self.work.begin(problem, judge, &self.settings)?;
         let tolerance = self.tolerance(judge, scale);
         self.work.tolerance = tolerance;
-        let initial = self.work.place(problem, start.filter(|_| scale > self.floor(judge)), &self.settings)?;
+        let start = start.filter(|_| scale > self.floor(judge));
+        let first = plan.stages().iter().find(|stage| stage.reason != Reason::GoodStart);
+        let sweeps = first.is_some_and(|stage| self.settings.interval(stage.solver) > 1);
+        let initial = self.work.place(problem, start, sweeps, &self.settings)?;
         self.report = Report {
             friction: problem.friction().mode(),
             rows: problem.len(),

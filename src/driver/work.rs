@@ -193,26 +193,52 @@ impl Work {
     }
 
     /// Begin at the start, or at x = clamp(0) where that is better and the start not good enough. Returns the start's error.
-    pub fn place(&mut self, problem: &Problem, start: Option<&[f64]>, settings: &Settings) -> Result<f64> {
+    ///
+    /// `sweeps`: the solver gains little by little from anywhere. Then a start of larger error is still the better one where
+    /// it is nearer to the solution; x = clamp(0) is what is returned as long as it is the best.
+    pub fn place(
+        &mut self,
+        problem: &Problem,
+        start: Option<&[f64]>,
+        sweeps: bool,
+        settings: &Settings,
+    ) -> Result<f64> {
         let zero = self.judged(problem)?;
         self.is_warm = false;
         let Some(start) = start else {
             self.note(problem, 0, zero, settings);
             return Ok(zero.error);
         };
+        let potential = self.potential(problem);
         self.state.x.copy_from_slice(start);
         self.settle(problem)?;
         let judged = self.judged(problem)?;
         let overflows = !is_finite(&self.state.w);
-        if overflows || (judged.sure > self.tolerance && judged.sure > zero.sure) {
+        let is_worse = judged.sure > self.tolerance && judged.sure > zero.sure;
+        let is_nearer = sweeps && problem.is_symmetric() && self.potential(problem) < potential;
+        if overflows || is_worse {
             self.state.x.fill(0.0);
             self.settle(problem)?;
             self.note(problem, 0, zero, settings);
-        } else {
+        }
+        if !overflows && (!is_worse || is_nearer) {
             self.is_warm = true;
+            if is_worse {
+                self.state.x.copy_from_slice(start);
+                self.settle(problem)?;
+            }
             self.note(problem, 0, judged, settings);
+            if is_worse {
+                self.monitor.begin_again(&self.state.x, judged);
+            }
         }
         Ok(if overflows { f64::INFINITY } else { judged.error })
+    }
+
+    /// `½ xᵀA x + bᵀx` in joules, which a solution minimises over the impulses that its bounds allow, where A is symmetric.
+    fn potential(&self, problem: &Problem) -> f64 {
+        let State { x, w, .. } = &self.state;
+        0.5 * problem.b().iter().zip(w).zip(x).map(|((b, w), x)| (b + w) * x).sum::<f64>()
     }
 
     /// Go to x = clamp(0), for a method to begin again.
