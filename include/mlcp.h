@@ -525,6 +525,8 @@ MLCP_ENUM(mlcp_outcome) {
     // The path of a complementary pivoting method ended in a ray. For monotone A and exact arithmetic that means no
     // solution; in floating point it is a strong hint.
     MLCP_OUTCOME_RAY = 6,
+    // Of a stage, not of a whole solve: it made way for the next one, as its plan has it.
+    MLCP_OUTCOME_HANDED_OVER = 7,
 };
 
 // Result of a solve. Errors are measured at the returned x, with w = A x + b computed afresh. x and w are finite; an

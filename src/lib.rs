@@ -18,18 +18,17 @@
 //! - [`problem`]: what to solve. One operator (dense, CSR or two-body Jacobian rows), b, bounds, friction, cones.
 //! - [`metrics`]: how wrong an x is, row by row; pure functions.
 //! - [`solvers`]: one file each; a solver is `start` and `step`, and never judges itself.
-//! - [`plan`]: which solvers, in which order, and why.
+//! - [`auto`]: which solvers, in which order, until when; every threshold; why.
 //! - [`mechanism`]: redundant constraints diagnosed and cured, projection, time stepping in dependent coordinates.
-//! - [`monitor`]: records, best iterate, stop rules, history.
-//! - [`driver`]: the one iteration loop.
+//! - [`solve`]: the loop of one stage, stop rules, best iterate, islands, report.
 //! - [`linalg`]: factorisations; knows no complementarity.
 //! - [`multibody`]: frames (bodies, joints, contacts of a step) and the problems to be made of them.
 //! - `dataset`: recordings and problem files in HDF5 (feature `dataset`, on by default).
 //! - `memory`: buffers that grow, in large pages.
 //! - [`ffi`]: the C ABI; but for `memory` and `linalg/lanes.rs` the only place with `unsafe`.
 //!
-//! Uses point one way: `linalg ← problem ← metrics ← plan ← monitor ← driver ← ffi`, `problem ← solvers ← driver`,
-//! `driver ← mechanism ← ffi`, `metrics ← multibody ← dataset ← ffi`.
+//! Uses point one way: `linalg ← problem ← metrics ← solve ← ffi`, `problem ← solvers ← auto ← solve`,
+//! `solve ← mechanism ← ffi`, `metrics ← multibody ← dataset ← ffi`.
 //! `tests/architecture.rs` holds them to it.
 
 mod budget;
@@ -37,23 +36,21 @@ mod error;
 mod memory;
 mod settings;
 
+pub mod auto;
 #[cfg(feature = "dataset")]
 pub mod dataset;
-pub mod driver;
 pub mod ffi;
 pub mod linalg;
 pub mod mechanism;
 pub mod metrics;
-pub mod monitor;
 pub mod multibody;
-pub mod plan;
 pub mod problem;
+pub mod solve;
 pub mod solvers;
 
 pub use budget::Budget;
-pub use driver::Engine;
 pub use error::{Error, Result, Status};
 pub use metrics::Measure;
-pub use monitor::{Iteration, Outcome, Report};
 pub use problem::{FrictionMode, Problem, Triangle};
 pub use settings::{Choice, Settings, SolverKind};
+pub use solve::{Engine, Iteration, Outcome, Report};

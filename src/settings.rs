@@ -150,6 +150,12 @@ impl SolverKind {
         self.profile().iterations
     }
 
+    /// Does the solver sweep: gain little by little from anywhere, and cost about as much to measure as to run? Others either
+    /// arrive from a start or are lost.
+    pub fn sweeps(self) -> bool {
+        self.profile().interval > 1
+    }
+
     /// The solver with this short name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|k| k.name() == name)

@@ -5,9 +5,9 @@ use crate::report;
 use crate::table::{self, Goal, Refused, Row, Solved, Table};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use mlcp::dataset::{self, Dataset, Recorded};
-use mlcp::driver::{Observation, Observer};
 use mlcp::metrics::Point;
 use mlcp::multibody::{set_exact_cones, Formulation, Formulator, Frame, Polyhedral, Response, Shape};
+use mlcp::solve::{Observation, Observer};
 
 use mlcp::{Choice, Engine, FrictionMode, Measure, Outcome, Problem, Report, Settings, SolverKind, Status};
 use std::io::{self, IsTerminal, Write};

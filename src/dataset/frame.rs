@@ -16,8 +16,8 @@
 use super::hdf5::{Address, Values, Writer};
 use super::source::{Fields, Found};
 use crate::error::Error;
-use crate::monitor::Report;
 use crate::multibody::{Bodies, Constraints, ContactState, Contacts, Formulation, Frame, FrameErrors, Response};
+use crate::solve::Report;
 use std::collections::HashMap;
 
 /// A solution recorded with a frame.

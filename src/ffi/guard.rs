@@ -1,9 +1,9 @@
 //! The boundary: panics, errors, raw pointers.
 
+use crate::auto::Reason;
 use crate::error::{Error, Result, Status};
-use crate::monitor::Outcome;
-use crate::plan::Reason;
 use crate::settings::SolverKind;
+use crate::solve::Outcome;
 use libc::c_char;
 use std::cell::RefCell;
 use std::ffi::CStr;
@@ -156,17 +156,8 @@ pub extern "C" fn mlcp_status_name(status: i32) -> *const c_char {
 /// Name of an mlcp_outcome, "unknown" for any other number. Static text. Any thread. Since 0.1.
 #[no_mangle]
 pub extern "C" fn mlcp_outcome_name(outcome: i32) -> *const c_char {
-    let text: &str = match outcome {
-        o if o == Outcome::None as i32 => "none\0",
-        o if o == Outcome::Converged as i32 => "converged\0",
-        o if o == Outcome::Stalled as i32 => "stalled\0",
-        o if o == Outcome::IterationLimit as i32 => "iteration limit\0",
-        o if o == Outcome::TimeLimit as i32 => "time limit\0",
-        o if o == Outcome::Stopped as i32 => "stopped\0",
-        o if o == Outcome::Ray as i32 => "ray\0",
-        _ => "unknown\0",
-    };
-    text.as_ptr() as *const c_char
+    let found = Outcome::ALL.into_iter().find(|o| *o as i32 == outcome);
+    found.map_or(c"unknown", Outcome::c_name).as_ptr()
 }
 
 /// Sentence that says why a solver ran; "unknown" for a number that is no mlcp_reason. Static text. Any thread.
@@ -190,15 +181,7 @@ mod tests {
     /// The names that C gets are those of Rust's logs and of recordings.
     #[test]
     fn outcome_names_are_those_of_outcome() {
-        let all = [
-            Outcome::None,
-            Outcome::Converged,
-            Outcome::Stalled,
-            Outcome::IterationLimit,
-            Outcome::TimeLimit,
-            Outcome::Stopped,
-            Outcome::Ray,
-        ];
+        let all = Outcome::ALL;
         for (number, outcome) in all.into_iter().enumerate() {
             assert_eq!(outcome as usize, number);
             // SAFETY: a static text with a final NUL.
@@ -206,6 +189,6 @@ mod tests {
             assert_eq!(name.to_str(), Ok(outcome.name()));
         }
         let beyond = unsafe { CStr::from_ptr(mlcp_outcome_name(all.len() as i32)) };
-        assert_eq!(beyond, c"unknown", "a new outcome needs a name here and in Outcome::name");
+        assert_eq!(beyond, c"unknown", "a new outcome belongs into Outcome::ALL");
     }
 }

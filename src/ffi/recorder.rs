@@ -7,8 +7,8 @@ use super::problem::{mlcp_problem, read};
 use super::types::{check_struct_size, mlcp_report};
 use crate::dataset::{Recorder, RecorderOptions, WhenFull};
 use crate::error::{Error, Result, Status};
-use crate::monitor::{Outcome, Report};
 use crate::settings::SolverKind;
+use crate::solve::{Outcome, Report};
 use libc::c_char;
 use std::path::Path;
 

@@ -6,9 +6,9 @@ use super::problem::{change, mlcp_problem, read};
 use super::types::{
     check_struct_size, mlcp_callback, mlcp_executor, mlcp_iteration, mlcp_report, mlcp_settings, mlcp_stage, mlcp_task,
 };
-use crate::driver::{supports, Engine, Executor, Observation, Observer};
 use crate::error::{Error, Result, Status};
 use crate::settings::{Settings, SolverKind};
+use crate::solve::{supports, Engine, Executor, Observation, Observer};
 use libc::{c_char, c_void};
 use std::ffi::CStr;
 use std::panic::{catch_unwind, AssertUnwindSafe};

@@ -3,8 +3,8 @@
 use super::guard::{out, slice};
 use crate::error::{Error, Result, Status};
 use crate::metrics::Measure;
-use crate::monitor::{Iteration, Report, StageReport};
 use crate::settings::{Choice, Settings, SolverKind};
+use crate::solve::{Iteration, Report, StageReport};
 use libc::c_void;
 use std::mem::size_of;
 

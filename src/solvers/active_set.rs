@@ -433,7 +433,7 @@ impl ActiveSet {
         self.value[p] < self.low[p] || self.value[p] > self.high[p]
     }
 
-    /// Hand the iterate to the driver.
+    /// Hand the iterate to the loop.
     fn publish(&mut self, problem: &Problem, state: &mut State) {
         let n = self.order.len();
         let (x, a, lo, hi) = (&mut state.x[..n], &problem.diagonal()[..n], &state.lo[..n], &state.hi[..n]);

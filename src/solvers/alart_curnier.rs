@@ -252,7 +252,7 @@ impl AlartCurnier {
         Ok(None)
     }
 
-    /// Hand the trial point to the driver. Returns the energy of its impulses.
+    /// Hand the trial point to the loop. Returns the energy of its impulses.
     fn take(&mut self, problem: &Problem, state: &mut State) -> f64 {
         (state.change, state.set_changes) = (0.0, 0);
         let mut energy = 0.0;

@@ -66,9 +66,9 @@ pub(super) struct Bpp {
     residual_energy: f64,
     /// Proximal steps before ε may shrink again.
     hold: usize,
-    /// Is the next step the first? From a good start its proximal point is mostly good enough: let the driver see it.
+    /// Is the next step the first? From a good start its proximal point is mostly good enough: let the loop see it.
     begins: bool,
-    /// Proximal steps with this factorisation that the driver has seen.
+    /// Proximal steps with this factorisation that the loop has seen.
     seen: usize,
     run: Run,
 }

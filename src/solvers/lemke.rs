@@ -19,10 +19,10 @@
 //! which removes the pivots' round-off.
 //!
 //! Friction bounds |y_i| <= m_i y_n are part of the path where the normal impulse may not be negative and the row has no
-//! other bounds; elsewhere the driver moves them. That problem is not monotone: a path that ends in a ray is tried again with other
+//! other bounds; elsewhere the loop moves them. That problem is not monotone: a path that ends in a ray is tried again with other
 //! weights in c.
 //!
-//! Points of the path do not satisfy v = A y + b: what the driver sees and measures between is the clamped y with its own
+//! Points of the path do not satisfy v = A y + b: what the loop sees and measures between is the clamped y with its own
 //! w, not an approximation that improves steadily. A warm start only says at which end of its box a row begins.
 //!
 //! Cost per step: 2 n² flops, memory n². The number of pivots is about n to 3n, exponential at worst. It wins on small
@@ -253,7 +253,7 @@ impl Lemke {
         self.path.residual(&self.out, &self.v) <= RESIDUAL * size
     }
 
-    /// Hand y to the driver.
+    /// Hand y to the loop.
     fn publish(&mut self, problem: &Problem, state: &mut State) -> bool {
         if !self.follows {
             return self.scaled.publish(&self.out, state);

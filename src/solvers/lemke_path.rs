@@ -8,25 +8,18 @@
 //! u_i = y_i - s m y_n in place of y_i, with s = 1 or -1 for the side: nonbasic at u_i = 0 it follows its normal row by itself. A
 //! friction row that sticks has y_i in the basis and leaves it where m y_n - s y_i reaches 0 for one of the sides.
 
+mod accuracy;
+mod blocking;
+
 use super::scaled::Scaled;
 use crate::error::Result;
 use crate::memory::{refill, reserve};
 use crate::problem::Problem;
 use crate::Budget;
+use blocking::Event;
 
 /// Free rows whose pivots are smaller than this, beside a diagonal of 1, are singular.
 const SINGULAR: f64 = 1e-10;
-/// Smallest pivot of the path, relative to the largest entry of its column or 1: below it is round-off of earlier pivots.
-const PIVOT: f64 = 1e-9;
-/// A variable this near to its bound, relative to the largest value of all, is at it.
-const ZERO: f64 = 1e-13;
-/// Ratios closer than this, relative to the larger, tie.
-const TIE: f64 = 1e-12;
-/// An entry of the tableau this small, beside a diagonal of 1, is round-off of a 0 where the lexicographic rule asks for its
-/// sign.
-const NOTHING: f64 = 1e-11;
-/// The tableau is accurate while v = A y + b + c t holds to this, relative to the largest value of all.
-const ACCURATE: f64 = 1e-9;
 
 /// What a row allows.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,26 +59,6 @@ pub(super) enum Step {
     Done,
     /// Nothing blocks.
     Ray,
-}
-
-/// Which event ends a step along the path.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Event {
-    /// The basic variable of this row reaches its upper bound, or its lower.
-    Bound(usize, bool),
-    /// The sticking friction row, basic in this tableau row, begins to slide to this side.
-    Slides(usize, bool),
-    /// The entering impulse crosses its own box.
-    Crosses,
-}
-
-/// What blocks: a slack that falls to 0, `slack = Σ factor · row + constant`.
-#[derive(Clone, Copy, Debug)]
-struct Block {
-    room: f64,
-    rate: f64,
-    terms: [Option<(usize, f64)>; 2],
-    event: Event,
 }
 
 #[derive(Default)]
@@ -436,111 +409,6 @@ impl Path {
         }
     }
 
-    /// y of a normal row now, its change with the variable in column c, and its tableau row.
-    fn normal_impulse(&self, normal: usize, c: usize, direction: f64) -> (f64, f64, Option<usize>) {
-        match self.x_place[normal] {
-            Place::Basic(r) => (self.value[r], direction * self.at(r, c), Some(r)),
-            Place::Column(at) => (self.y[normal], if at == c { direction } else { 0.0 }, None),
-        }
-    }
-
-    /// What the entering variable meets first.
-    fn first_block(&self, c: usize, direction: f64) -> Option<Block> {
-        let n = self.len();
-        let mut size = 0.0f64;
-        let mut most = 1.0f64;
-        for r in 0..n {
-            size = size.max(self.value[r].abs());
-            most = most.max(self.at(r, c).abs());
-        }
-        let (least, zero) = (PIVOT * most, ZERO * size);
-        let mut best: Option<Block> = None;
-        let mut consider = |slack: f64, rate: f64, terms: [Option<(usize, f64)>; 2], event: Event| {
-            // NaN blocks nothing, and neither does a bound that is not there.
-            if !(rate < -least) || slack == f64::INFINITY {
-                return;
-            }
-            let slack = if slack <= zero { 0.0 } else { slack };
-            let block = Block { room: slack / -rate, rate, terms, event };
-            if best.as_ref().is_none_or(|best| self.comes_before(&block, best)) {
-                best = Some(block);
-            }
-        };
-        match self.nonbasic[c] {
-            Variable::X(i) => match self.law[i] {
-                Law::Friction { normal, reach } => {
-                    let (y, rate, row) = self.normal_impulse(normal, c, direction);
-                    let slack = 2.0 * reach * y;
-                    consider(slack, 2.0 * reach * rate - 1.0, [row.map(|r| (r, 2.0 * reach)), None], Event::Crosses);
-                }
-                _ => consider(self.hi[i] - self.lo[i], -1.0, [None; 2], Event::Crosses),
-            },
-            Variable::V(_) | Variable::Artificial => {}
-        }
-        for r in 0..n {
-            let (value, rate) = (self.value[r], direction * self.at(r, c));
-            let (lo, hi) = match self.basic[r] {
-                Variable::Artificial => (0.0, f64::INFINITY),
-                Variable::X(i) => {
-                    if let Law::Friction { normal, reach } = self.law[i] {
-                        let (y, change, row) = self.normal_impulse(normal, c, direction);
-                        for (to_upper, s) in [(false, -1.0), (true, 1.0)] {
-                            let terms = [row.map(|row| (row, reach)), Some((r, -s))];
-                            let slack = reach * y - s * value;
-                            consider(slack, reach * change - s * rate, terms, Event::Slides(r, to_upper));
-                        }
-                        continue;
-                    }
-                    (self.lo[i], self.hi[i])
-                }
-                Variable::V(i) => match self.law[i] {
-                    Law::Fixed | Law::Free => continue,
-                    _ if self.upper[i] => (f64::NEG_INFINITY, 0.0),
-                    _ => (0.0, f64::INFINITY),
-                },
-            };
-            if rate < 0.0 {
-                consider(value - lo, rate, [Some((r, 1.0)), None], Event::Bound(r, false));
-            } else {
-                consider(hi - value, -rate, [Some((r, -1.0)), None], Event::Bound(r, true));
-            }
-        }
-        best
-    }
-
-    /// Does p block before q when b_k is perturbed by δᵏ, outwards from each starting bound?
-    fn comes_before(&self, p: &Block, q: &Block) -> bool {
-        if (p.room - q.room).abs() > TIE * p.room.max(q.room) {
-            return p.room < q.room;
-        }
-        let is_end = |block: &Block| matches!(block.event, Event::Bound(r, _) if self.basic[r] == Variable::Artificial);
-        if is_end(p) || is_end(q) {
-            return is_end(p);
-        }
-        for k in 0..self.len() {
-            let change = |block: &Block| {
-                let of_row = |&(row, factor): &(usize, f64)| {
-                    factor
-                        * match self.v_place[k] {
-                            Place::Basic(at) => f64::from(u8::from(at == row)),
-                            Place::Column(column) => -self.at(row, column),
-                        }
-                };
-                let sum = block.terms.iter().flatten().map(of_row).sum::<f64>();
-                if sum.abs() <= NOTHING {
-                    0.0
-                } else {
-                    sum * self.outward[k] / -block.rate
-                }
-            };
-            let (of_p, of_q) = (change(p), change(q));
-            if (of_p - of_q).abs() > TIE * (of_p.abs() + of_q.abs()) {
-                return of_p < of_q;
-            }
-        }
-        false
-    }
-
     /// Basic r leaves at one of its bounds, the variable in column c enters, and the partner of what left is called.
     fn exchange(&mut self, r: usize, c: usize, step: f64, at_upper: bool) {
         let left = self.basic[r];
@@ -658,114 +526,6 @@ impl Path {
             Variable::V(i) => self.v_place[i] = place,
             Variable::Artificial => self.t_place = Some(place),
         }
-    }
-
-    /// Has this basis been there before? Compared with the one kept at pivot 1, 2, 4, 8, …
-    pub fn has_returned(&mut self, pivot: usize) -> bool {
-        let state = |i: usize| match self.x_place[i] {
-            Place::Basic(_) => (Variable::X(i), false),
-            Place::Column(_) if matches!(self.v_place[i], Place::Basic(_)) => (Variable::V(i), self.upper[i]),
-            Place::Column(_) => (Variable::Artificial, self.upper[i]),
-        };
-        let n = self.len();
-        if pivot >= self.keep_at {
-            self.keep_at = 2 * pivot;
-            let (kept, entering) = ((0..n).map(state), self.entering);
-            let mut list = std::mem::take(&mut self.kept);
-            list.clear();
-            list.extend(kept);
-            (self.kept, self.kept_entering) = (list, entering);
-            return false;
-        }
-        self.kept_entering == self.entering && self.kept.len() == n && (0..n).all(|i| self.kept[i] == state(i))
-    }
-
-    /// Does v = A y + b + c t hold for the tableau's values? `y` and `v` are overwritten.
-    pub fn is_accurate(&self, scaled: &Scaled, y: &mut [f64], v: &mut [f64]) -> bool {
-        self.gather(y);
-        scaled.multiply(y, v);
-        for &(i, j, shift) in &self.shifts {
-            v[i] += shift * y[j];
-        }
-        let t = match self.t_place {
-            Some(Place::Basic(r)) => self.value[r],
-            _ => 0.0,
-        };
-        let size = self.value.iter().fold(0.0f64, |size, v| size.max(v.abs()));
-        let is_right = |i: usize| {
-            let there = match self.v_place[i] {
-                Place::Basic(r) => self.value[r],
-                Place::Column(_) => 0.0,
-            };
-            (v[i] + self.cover[i] * t - there).abs() <= ACCURATE * size
-        };
-        (0..self.len()).all(is_right)
-    }
-
-    /// Compute the tableau of the present basis from the matrix. False if the basis is singular or the time is over; then
-    /// the tableau is of no use.
-    pub fn rebuild(&mut self, scaled: &Scaled, budget: &Budget) -> bool {
-        let n = self.len();
-        let entering = self.entering;
-        // Each row: is its y basic, is its v?
-        let mut leaves = std::mem::take(&mut self.basis);
-        leaves.clear();
-        for i in 0..n {
-            let x_is_basic = matches!(self.x_place[i], Place::Basic(_));
-            let v_is_basic = matches!(self.v_place[i], Place::Basic(_));
-            leaves.push((if x_is_basic { Variable::X(i) } else { Variable::Artificial }, v_is_basic));
-            if x_is_basic {
-                self.y[i] = 0.0;
-            }
-        }
-        let t_is_basic = matches!(self.t_place, Some(Place::Basic(_)));
-        self.fill(scaled);
-        for i in 0..n {
-            if let Law::Friction { normal, reach } = self.law[i] {
-                if leaves[i].0 == Variable::Artificial {
-                    let slope = self.side(i) * reach;
-                    self.tie_column(i, normal, slope);
-                }
-            }
-        }
-        let mut is_regular = true;
-        for c in (0..=n).filter(|&c| if c < n { leaves[c].0 != Variable::Artificial } else { t_is_basic }) {
-            // Column c is still where it was filled.
-            let mut best = (0, 0.0);
-            for r in 0..n {
-                let may_leave = matches!(self.basic[r], Variable::V(i) if !leaves[i].1);
-                let size = self.at(r, c).abs();
-                if may_leave && size > best.1 {
-                    best = (r, size);
-                }
-            }
-            if !(best.1 > f64::EPSILON) || budget.spent() {
-                is_regular = false;
-                break;
-            }
-            let step = -self.value[best.0] / self.at(best.0, c);
-            self.pivot(best.0, c, step, 0.0);
-        }
-        self.basis = leaves;
-        self.entering = entering;
-        is_regular && self.value.iter().all(|v| v.is_finite())
-    }
-
-    /// Largest natural residual of a row at y with velocities v, in the scaled units.
-    pub fn residual(&self, y: &[f64], v: &[f64]) -> f64 {
-        (0..self.len()).fold(0.0f64, |most, i| {
-            let (lo, hi) = match self.law[i] {
-                Law::Friction { normal, reach } => (-reach * y[normal].max(0.0), reach * y[normal].max(0.0)),
-                _ => (self.lo[i], self.hi[i]),
-            };
-            let residual = (y[i] - (y[i] - v[i]).max(lo).min(hi)).abs();
-            // NaN is no solution.
-            if residual <= most {
-                most
-            } else {
-                residual
-            }
-        })
     }
 
     /// y of every row.

@@ -1,7 +1,7 @@
 //! The solvers, one file each.
 //!
 //! A solver is [`Solver::start`] and [`Solver::step`]: one sweep, pivot or Newton step. It moves the iterate in
-//! [`State`] and says whether it can go on; it does not count, time, measure or judge. [`crate::driver`] does that,
+//! [`State`] and says whether it can go on; it does not count, time, measure or judge. [`crate::solve`] does that,
 //! for all of them alike. To add one: a file here, a line in [`build`], and in `settings.rs` a number in [`SolverKind`]
 //! and a line in its table. The compiler asks for the first two; tests that run every kind find the rest.
 
@@ -53,7 +53,7 @@ use crate::Budget;
 /// Most steps that a solver takes together.
 pub const TOGETHER: usize = wave::SWEEPS;
 
-/// The iterate, shared between a solver and the driver.
+/// The iterate, shared between a solver and the loop.
 #[derive(Debug, Default)]
 pub struct State {
     /// Impulses.
@@ -79,7 +79,7 @@ pub struct State {
     pub is_near: bool,
     /// How many steps the next one may be at once, because nobody looks in between: [`Solver::together`] at most.
     pub at_once: usize,
-    /// Energy and set changes of those steps, but for the last one. The driver has taken memory for [`TOGETHER`].
+    /// Energy and set changes of those steps, but for the last one. The loop has taken memory for [`TOGETHER`].
     pub earlier: Vec<(f64, usize)>,
 }
 
@@ -103,13 +103,13 @@ pub trait Solver: Send {
     /// Refuse what this solver cannot treat.
     fn check(&self, problem: &Problem) -> Result<()>;
 
-    /// Does the solver move coupled friction bounds by itself? If not, the driver freezes them, and restarts the solver
+    /// Does the solver move coupled friction bounds by itself? If not, the loop freezes them, and restarts the solver
     /// with new ones when it has solved for the old.
     fn follows_friction(&self, _: &Problem) -> bool {
         false
     }
 
-    /// Does the solver know friction cones? If not, the driver refuses them.
+    /// Does the solver know friction cones? If not, the loop refuses them.
     fn treats_cones(&self) -> bool {
         false
     }
@@ -122,13 +122,13 @@ pub trait Solver: Send {
     /// is good enough.
     fn start(&mut self, problem: &Problem, state: &mut State, settings: &Settings) -> Result<()>;
 
-    /// How many steps cost less together. The driver asks only after each so many whether the solver has arrived, whether
+    /// How many steps cost less together. The loop asks only after each so many whether the solver has arrived, whether
     /// it lets it take them at once or not.
     fn together(&self, _: &Problem) -> usize {
         1
     }
 
-    /// Move the iterate once; or several times, if the driver allows it and that is cheaper.
+    /// Move the iterate once; or several times, if the loop allows it and that is cheaper.
     fn step(&mut self, problem: &Problem, state: &mut State, budget: &Budget) -> Result<Progress>;
 }
 

@@ -330,7 +330,7 @@ impl Proximal {
         (0..self.sets.len()).filter(|&i| self.belongs(i) != self.sets[i]).count()
     }
 
-    /// Hand the candidate to the driver.
+    /// Hand the candidate to the loop.
     pub fn publish(&self, problem: &Problem, state: &mut State, infeasible: usize) {
         let mut change = 0.0;
         for i in 0..self.x.len() {

@@ -87,7 +87,7 @@ impl Scaled {
         }
     }
 
-    /// Hand y, moved into its bounds, to the driver, who finds the exact w. An iterate that overflowed is not handed over: false.
+    /// Hand y, moved into its bounds, to the loop, which finds the exact w. An iterate that overflowed is not handed over: false.
     pub fn publish(&self, y: &[f64], state: &mut State) -> bool {
         if !y.iter().zip(&self.d).all(|(y, d)| (y * d).is_finite()) {
             return false;

@@ -10,7 +10,7 @@
 //!
 //! Coupled friction: the bounds are held until the projected gradient has fallen tenfold, then move on (`box_qp.rs`).
 //!
-//! Cost per step: one product with A. w is carried along and renewed whenever the driver measures.
+//! Cost per step: one product with A. w is carried along and renewed whenever the loop measures.
 //! It wins where products are cheap and rows are many, and on redundant contacts, which do not slow it. It fails slowly
 //! where A is ill-conditioned beyond its diagonal: long chains, high mass ratios. A must be symmetric.
 

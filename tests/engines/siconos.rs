@@ -119,7 +119,7 @@ fn solve(problem: &Problem) -> Answer {
         ..Settings::default()
     };
     let mut engine = Engine::new(settings).unwrap();
-    let mut enough = |seen: &mlcp::driver::Observation<'_>| seen.record.measured && seen.record.error <= 1e-12;
+    let mut enough = |seen: &mlcp::solve::Observation<'_>| seen.record.measured && seen.record.error <= 1e-12;
     engine.solve(problem, None, Some(&mut enough)).unwrap();
     let mut u = vec![0.0; problem.len()];
     problem.multiply(engine.x(), &mut u, &mut Vec::new()).unwrap();

@@ -5,7 +5,7 @@
 
 use crate::common::corpus::{self, CorpusProblem, Form, Friction, INCONSISTENT};
 use crate::common::Random;
-use mlcp::plan::Reason;
+use mlcp::auto::Reason;
 use mlcp::{Engine, FrictionMode, Measure, Outcome, Problem, Settings, SolverKind, Triangle};
 
 fn engine() -> Engine {
@@ -166,7 +166,7 @@ fn the_stages_tell_what_was_done_and_why() {
     let problem = p.fill(Form::Jacobian, Friction::Coupled);
     let mut engine = engine();
     let mut seen = Vec::new();
-    let mut observer = |o: &mlcp::driver::Observation<'_>| {
+    let mut observer = |o: &mlcp::solve::Observation<'_>| {
         seen.push((o.record.iteration, o.record.solver));
         false
     };

@@ -2,7 +2,7 @@
 //! matrices that overflow are refused where they are set; finite bounds of any size hold.
 
 use crate::common::Random;
-use mlcp::driver::Observation;
+use mlcp::solve::Observation;
 use mlcp::{Choice, Engine, FrictionMode, Outcome, Problem, Report, Settings, SolverKind, Status, Triangle};
 use std::fmt::Write;
 

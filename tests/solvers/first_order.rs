@@ -95,7 +95,7 @@ fn objectives_never_rise() {
             let mut engine = Engine::new(settings).unwrap();
             let mut last = f64::INFINITY;
             let mut worst: f64 = 0.0;
-            let mut watch = |seen: &mlcp::driver::Observation<'_>| {
+            let mut watch = |seen: &mlcp::solve::Observation<'_>| {
                 let f = oracle::objective(n, &p.a, &p.b, seen.x);
                 if last.is_finite() {
                     // Round-off of a sum of n² products.

@@ -4,8 +4,8 @@
 #![allow(unsafe_code)]
 
 use crate::common::{Form, Random, RowProblem};
+use mlcp::auto::Reason;
 use mlcp::ffi::*;
-use mlcp::plan::Reason;
 use mlcp::problem::{Islands, Operator};
 use mlcp::{Engine, Outcome, Problem, Settings, SolverKind, Status};
 use std::os::raw::c_void;

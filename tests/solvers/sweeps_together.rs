@@ -51,7 +51,7 @@ fn on_a_body(mut scene: Scene) -> Scene {
 fn solve(problem: &Problem, settings: Settings, observed: bool) -> (Vec<u64>, usize, f64, Vec<Iteration>) {
     let mut engine = Engine::new(settings).unwrap();
     let mut seen = 0;
-    let mut observer = |_: &mlcp::driver::Observation<'_>| {
+    let mut observer = |_: &mlcp::solve::Observation<'_>| {
         seen += 1;
         false
     };

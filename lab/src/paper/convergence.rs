@@ -2,8 +2,8 @@
 
 use super::section::{Context, Section};
 use crate::plot::Chart;
-use mlcp::driver::Observation;
 use mlcp::multibody::{Contacts, Formulation, Formulator, Frame, FrameErrors, Response};
+use mlcp::solve::Observation;
 use mlcp::{Choice, Engine, Error, Problem, Settings, SolverKind};
 use std::fmt::Write;
 

@@ -3,9 +3,9 @@
 use super::brick_wall::unstopped;
 use super::section::Context;
 use mlcp::dataset::{Dataset, Recorded};
-use mlcp::driver::Observation;
 use mlcp::metrics::Point;
 use mlcp::multibody::Frame;
+use mlcp::solve::Observation;
 use mlcp::{Engine, FrictionMode, Measure, Problem, SolverKind};
 use std::path::Path;
 

@@ -1,8 +1,8 @@
 //! Calls from inside a callback, destruction, names, and what cannot be put in a table.
 
 use super::fixture::*;
+use mlcp::auto::Reason;
 use mlcp::ffi::*;
-use mlcp::plan::Reason;
 use mlcp::{SolverKind, Status};
 use std::ffi::{c_void, CStr};
 use std::ptr::{null, null_mut};

@@ -1,7 +1,7 @@
 //! Coulomb's law in closed form: a sliding box, and the ends of the range of mu; and who refuses cones.
 
 use super::{one_contact, patient, KINDS};
-use mlcp::driver::supports;
+use mlcp::solve::supports;
 use mlcp::{Engine, FrictionMode, Problem, Settings, SolverKind, Status};
 
 const H: f64 = 0.01;

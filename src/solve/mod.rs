@@ -1,32 +1,33 @@
-//! The one iteration loop of the crate.
+//! One solve: stages after another, on the whole problem or island by island.
 //!
-//! [`Engine`] holds solvers and everything a solve needs from one step to the next. It counts, times, measures, keeps
-//! the best iterate, calls the observer, applies the stop rules in one order (caller, tolerance, stall, time,
-//! iterations) and writes the report. A solver cannot declare itself converged: the measure does. Which solvers run,
-//! and in which order, is the [`Plan`].
+//! - [`Engine`] holds solvers and everything a solve needs from one step to the next, runs the stages of a [`Plan`], and
+//!   writes the report.
+//! - `single.rs` is the loop of one stage: it counts, times, measures, keeps the best iterate and calls the observer. A solver
+//!   cannot declare itself converged: the measure does.
+//! - `iterate.rs` has x, w and the bounds there; `stop.rs` the rules by which a stage ends; `monitor.rs` the best iterate and the
+//!   history; `islands.rs` the schedule of islands; `report.rs` what the caller reads.
 
 mod islands;
-mod work;
+mod iterate;
+mod monitor;
+mod report;
+mod single;
+mod stop;
 
 pub use islands::Executor;
+pub use report::{Iteration, Outcome, Report, StageReport};
 
+use crate::auto::cost::{AGREE, LOOK_SHARE};
+use crate::auto::{Plan, Work, MAX_STAGES};
 use crate::error::{Error, Result, Status};
 use crate::memory::{reserve, resize};
 use crate::metrics::Measure;
-use crate::monitor::{Iteration, Outcome, Report, StageReport};
-use crate::plan::{Plan, Reason, MAX_STAGES};
 use crate::problem::{Extent, Problem};
 use crate::settings::{Choice, Settings, SolverKind};
 use crate::solvers::{build, Solver};
 use crate::Budget;
 use islands::Split;
-use work::{Run, Work};
-
-/// Errors of two solvers that differ by no more than this fraction are the same.
-const AGREE: f64 = 0.01;
-
-/// If less of a limited time is left when the problem's scale is known, islands are not looked for and sweeps are plain.
-const LOOK_SHARE: f64 = 0.9;
+use single::{Run, Single};
 
 /// What an observer sees of an iteration.
 pub struct Observation<'a> {
@@ -76,7 +77,7 @@ pub struct Engine {
     is_worker: bool,
     /// These solvers have memory for problems of this extent.
     reserved: (u64, Extent),
-    work: Work,
+    single: Single,
     /// Energy error of every row at the returned x.
     row_errors: Vec<f64>,
     stages: Vec<StageReport>,
@@ -93,7 +94,7 @@ impl Engine {
             split: Split::default(),
             is_worker: false,
             reserved: (0, Extent::default()),
-            work: Work::default(),
+            single: Single::default(),
             row_errors: Vec::new(),
             stages: Vec::new(),
             report: Report::empty(settings.solver),
@@ -133,17 +134,17 @@ impl Engine {
 
     /// The last solve's history.
     pub fn history(&self) -> &[Iteration] {
-        self.work.monitor.history()
+        self.single.monitor.history()
     }
 
     /// The last solve's impulses.
     pub fn x(&self) -> &[f64] {
-        &self.work.state.x
+        &self.single.iterate.state.x
     }
 
     /// The last solve's velocities, `A x + b`.
     pub fn w(&self) -> &[f64] {
-        &self.work.state.w
+        &self.single.iterate.state.w
     }
 
     /// Energy error of every row of the last solve, in joules.
@@ -165,13 +166,13 @@ impl Engine {
         self.check(problem, &plan, start)?;
         let judge = if problem.has_energy() { Measure::Energy } else { Measure::Natural };
         self.reserve(problem, &plan)?;
-        let scale = self.work.begin(problem, judge, &self.settings)?;
+        let scale = self.single.begin(problem, judge, &self.settings)?;
         let tolerance = self.tolerance(judge, scale);
-        self.work.tolerance = tolerance;
+        self.single.iterate.tolerance = tolerance;
         let start = start.filter(|_| scale > self.floor(judge));
-        let first = plan.stages().iter().find(|stage| stage.reason != Reason::GoodStart);
-        let sweeps = first.is_some_and(|stage| self.settings.interval(stage.solver) > 1);
-        let initial = self.work.place(problem, start, sweeps, &self.settings)?;
+        let first = plan.stages().iter().find(|stage| !stage.rules.touches_up);
+        let sweeps = first.is_some_and(|stage| stage.solver.sweeps());
+        let initial = self.single.place(problem, start, sweeps, &self.settings)?;
         self.report = Report {
             friction: problem.friction().mode(),
             rows: problem.len(),
@@ -183,7 +184,7 @@ impl Engine {
         // Nobody asks for the islands of a start that is good enough; and where little of the time is left for sweeps, looking
         // for them would take that of one or two.
         let has_time = budget.remaining().is_none_or(|left| left >= LOOK_SHARE * self.settings.time_limit);
-        if self.work.monitor.best().sure > tolerance && has_time && self.may_split(problem) {
+        if self.single.monitor.best().sure > tolerance && has_time && self.may_split(problem) {
             self.report.islands = self.split.find(problem, self.settings.threads)?;
             if self.report.islands > 1 {
                 plan = Plan::islands(problem, &self.settings);
@@ -202,7 +203,7 @@ impl Engine {
             begin: 0.0,
         };
         let outcome = self.iterate(problem, &plan, &mut run)?;
-        self.work.monitor.close();
+        self.single.monitor.close();
         self.finish(problem)?;
         let seconds = run.budget.seconds();
         self.end_stage(&run, seconds);
@@ -211,11 +212,12 @@ impl Engine {
         report.friction_updates = run.friction_updates;
         report.seconds = seconds;
         // Only the returned x and what round-off may hide of its error decide on "converged".
-        let solved = self.work.monitor.best().sure <= tolerance;
+        let solved = self.single.monitor.best().sure <= tolerance;
         report.outcome = match outcome {
             Outcome::Stopped => Outcome::Stopped,
             _ if solved => Outcome::Converged,
-            Outcome::Converged => Outcome::Stalled,
+            // The last stage that handed over had nobody to hand over to.
+            Outcome::Converged | Outcome::HandedOver => Outcome::Stalled,
             other => other,
         };
         Ok(report)
@@ -234,7 +236,7 @@ impl Engine {
             problem.restore_friction();
             return Err(error);
         }
-        problem.set_frozen_normals(&self.work.state.x)?;
+        problem.set_frozen_normals(&self.single.iterate.state.x)?;
         Ok(&self.report)
     }
 
@@ -321,17 +323,17 @@ impl Engine {
     fn reserve_rows(&mut self, problem: &Problem) -> Result<()> {
         reserve(&mut self.row_errors, problem.len())?;
         reserve(&mut self.stages, MAX_STAGES)?;
-        self.work.reserve(problem)
+        self.single.reserve(problem)
     }
 
     /// Stage by stage, each from the best iterate so far, until one meets the tolerance.
     fn iterate(&mut self, problem: &Problem, plan: &Plan, run: &mut Run<'_>) -> Result<Outcome> {
-        if let Some(outcome) = self.work.close(problem, run, true, &self.settings)? {
+        if let Some(outcome) = self.single.close(problem, run, true, &self.settings)? {
             return Ok(outcome);
         }
         let mut last = Outcome::None;
         for stage in plan.stages() {
-            if stage.reason == Reason::GoodStart && !self.work.asks_for_sweeps(problem, run.tolerance) {
+            if stage.rules.touches_up && !self.single.asks_for_sweeps(problem, run.tolerance) {
                 continue;
             }
             let iteration = run.iteration;
@@ -339,21 +341,21 @@ impl Engine {
                 let now = run.budget.seconds();
                 self.end_stage(run, now);
                 run.begin = now;
-                self.work.return_to_best(problem)?;
+                self.single.return_to_best(problem)?;
             }
-            let before = self.work.monitor.way().1.sure;
+            let before = self.single.monitor.way().1.sure;
             run.solver = stage.solver;
-            let outcome = match stage.reason {
-                Reason::WorstIslands => self.work.run(&mut self.split.sweeps(), stage, problem, run, &self.settings)?,
-                Reason::Islands => {
+            let outcome = match stage.work {
+                Work::WorstIslands => self.single.run(&mut self.split.sweeps(), stage, problem, run, &self.settings)?,
+                Work::Islands => {
                     self.split.swap_solvers(&mut self.solvers, &mut self.reserved);
-                    let outcome = self.work.run(&mut self.split, stage, problem, run, &self.settings);
+                    let outcome = self.single.run(&mut self.split, stage, problem, run, &self.settings);
                     self.split.swap_solvers(&mut self.solvers, &mut self.reserved);
                     outcome?
                 }
-                _ => {
+                Work::Whole => {
                     let Some(slot) = self.solvers.iter_mut().find(|slot| slot.kind == stage.solver) else { continue };
-                    self.work.run(slot.solver.as_mut(), stage, problem, run, &self.settings)?
+                    self.single.run(slot.solver.as_mut(), stage, problem, run, &self.settings)?
                 }
             };
             self.stages.push(StageReport {
@@ -363,10 +365,10 @@ impl Engine {
                 iterations: run.iteration - iteration,
                 seconds: 0.0,
                 initial_energy_error: before,
-                energy_error: self.work.monitor.least_energy(),
+                energy_error: self.single.monitor.least_energy(),
             });
             self.report.stages += 1;
-            if self.work.monitor.best_iteration() > iteration {
+            if self.single.monitor.best_iteration() > iteration {
                 self.report.best_solver = stage.solver;
             }
             let spent = run.iteration >= self.settings.iterations(SolverKind::Auto);
@@ -374,7 +376,7 @@ impl Engine {
                 return Ok(outcome);
             }
             // Two methods that rest at the same error have found the least there is.
-            let found = self.work.monitor.least_energy();
+            let found = self.single.monitor.least_energy();
             if outcome == Outcome::Stalled && last == Outcome::Stalled && (found - before).abs() <= AGREE * before {
                 break;
             }
@@ -412,18 +414,18 @@ impl Engine {
 
     /// Put the chosen iterate into place and report its errors.
     fn finish(&mut self, problem: &Problem) -> Result<()> {
-        let Engine { work, report, row_errors, .. } = self;
-        report.best_iteration = work.monitor.best_iteration();
-        report.measurements = work.monitor.measurements();
-        report.set_changes = work.monitor.set_changes();
-        work.finish(problem)?;
-        let best = work.monitor.best();
+        let Engine { single, report, row_errors, .. } = self;
+        report.best_iteration = single.monitor.best_iteration();
+        report.measurements = single.monitor.measurements();
+        report.set_changes = single.monitor.set_changes();
+        single.finish(problem)?;
+        let best = single.monitor.best();
         report.round_off = best.round_off(report.judge);
         if self.is_worker {
             // The whole is measured afresh when all islands are done.
             report.set_judged_error(best);
         } else {
-            report.set_errors(&work.point(problem), row_errors);
+            report.set_errors(&single.iterate.point(problem), row_errors);
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! Islands solved apart, on as many threads as the caller likes.
 //!
-//! One step solves every island that is not solved yet, each by auto's plan for it alone; the driver measures the whole.
+//! One step solves every island that is not solved yet, each by auto's plan for it alone; the loop measures the whole.
 //!
 //! When time is limited, sweeps come first (`solvers/island_sweeps.rs`). Then a step only treats islands with about the mean
 //! energy error or more, that of the largest for its cost first. Each gets a share of the time left: half by its share of the
@@ -9,20 +9,17 @@
 //! Each thread has an [`Engine`] of its own and takes the next island when it is done with one. What an engine finds does
 //! not depend on what it did before, so the answer has the same bits however many threads there are; unless time runs out.
 
-use super::{Engine, Slot};
+use super::{Engine, Outcome, Slot};
+use crate::auto::cost::ISLAND_PATIENCE;
 use crate::error::{Error, Result, Status};
 use crate::memory::{refill, reserve};
 use crate::metrics::{Measure, Point};
-use crate::monitor::Outcome;
 use crate::problem::{Extent, Islands, Problem};
 use crate::settings::{Settings, SolverKind};
 use crate::solvers::{cost_of_pivots, IslandSweeps, Progress, Solver, State};
 use crate::Budget;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
-
-/// An island may take so many times its share of the time: half a solution is worth little.
-const PATIENCE: f64 = 4.0;
 
 /// Runs `count` tasks, numbered from 0, on threads of its choosing, and returns when all are done.
 pub type Executor = dyn Fn(usize, &(dyn Fn(usize) + Sync)) + Send;
@@ -172,7 +169,7 @@ impl Split {
                     let Ok(mut left) = left.lock() else { return };
                     let (mine, cost) = (energy[island as usize], cost(islands, island, bounds_move));
                     // Half by error, half by cost: those of little error get a chance, too. NaN where no error is left.
-                    let share = PATIENCE * 0.5 * workers.len() as f64 * (mine / left.0 + cost / left.1);
+                    let share = ISLAND_PATIENCE * 0.5 * workers.len() as f64 * (mine / left.0 + cost / left.1);
                     *left = (left.0 - mine, left.1 - cost);
                     settings.time_limit = seconds * if share < 1.0 { share } else { 1.0 };
                     if settings.time_limit <= 0.0 {
