@@ -104,7 +104,7 @@ impl Path {
                     best = (r, size);
                 }
             }
-            if !(best.1 > f64::EPSILON) || budget.spent() {
+            if best.1 <= f64::EPSILON || budget.spent() {
                 is_regular = false;
                 break;
             }

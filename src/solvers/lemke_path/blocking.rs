@@ -54,7 +54,7 @@ impl Path {
         let mut best: Option<Block> = None;
         let mut consider = |slack: f64, rate: f64, terms: [Option<(usize, f64)>; 2], event: Event| {
             // NaN blocks nothing, and neither does a bound that is not there.
-            if !(rate < -least) || slack == f64::INFINITY {
+            if rate.is_nan() || rate >= -least || slack == f64::INFINITY {
                 return;
             }
             let slack = if slack <= zero { 0.0 } else { slack };
