@@ -27,7 +27,9 @@ fn the_commands_in_the_readme_exist() {
     for target in ["demo", "check", "test", "golden", "bench", "lib"] {
         assert!(makefile.lines().any(|line| line.starts_with(&format!("{target}:"))), "make {target}");
     }
-    for file in ["tests/solvers/solver_matrix.rs", "tests/measures/main.rs", "benches/monitoring.rs", "benches/solvers.rs"] {
+    for file in
+        ["tests/solvers/solver_matrix.rs", "tests/measures/main.rs", "benches/monitoring.rs", "benches/solvers.rs"]
+    {
         assert!(root().join(file).exists(), "{file}");
     }
 }
