@@ -24,12 +24,12 @@ demo: examples ## build the library and the C examples, then run the first two
 
 # What needs no more than Rust and its linker: no engines, no second compiler, no valgrind. The thousands of generated problems
 # (planted) take as long as all the rest; `make test` and `make soak` have them.
-check: ## the tests that need nothing installed; TIME_CHECK
+check: ## the tests that need nothing installed: about a minute on two cores once built
 	$(CARGO) test --no-fail-fast -p mlcp -p mlcp-scenes --lib --test linalg --test solvers --test mechanics --test measures \
 	    --test files --test c_abi --test allocations --test mutations --test architecture -- \
 	    --skip c_examples:: --skip header:: --skip readme:: --skip planted::
 
-test: ## everything: set-up, unit, property, corpus and misuse tests, C examples with gcc and clang, valgrind
+test: ## everything: set-up, unit, property, corpus and misuse tests, C examples with gcc and clang, valgrind: about ten minutes on two cores
 	@scripts/setup.sh cargo gcc g++ clang valgrind nm pkg-config cmake dpkg-buildpackage dh bullet.pc ode.pc h5dump
 	$(CARGO) test --workspace
 
