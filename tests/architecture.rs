@@ -289,6 +289,6 @@ fn exports_are_documented() {
 fn uses_are_read() {
     assert_eq!(uses("use crate::error::{Error, Result};"), ["error"]);
     assert_eq!(uses("use crate::{metrics::Measure, Budget};"), ["metrics", "budget"]);
-    assert_eq!(uses("    let x = crate::solve::Engine::new(crate::Settings::default());"), ["settings", "solve"]);
+    assert_eq!(uses("    let x = crate::solve::Engine::new(crate::Settings::default());"), ["solve", "settings"]);
     assert!(uses("use std::fmt;").is_empty());
 }

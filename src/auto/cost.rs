@@ -4,7 +4,8 @@
 //! coupled` (what is solved, by which stages), `make soak` (what is not), `make bench-peers` (time), each run with another value
 //! of the constant; where one of them shows a constant best it is named.
 
-/// Rows. Below this pivots are done before sweeps have warmed up, and looking for islands does not pay: `make bench-peers`, n < 100.
+/// Rows. Below this pivots are done before sweeps have warmed up, and looking for islands does not pay: `make bench-peers`,
+/// n < 100.
 pub const TINY: usize = 64;
 /// Rows. Up to this a dense tableau beats every factorisation: `make bench-peers`.
 pub const FEW: usize = 128;
