@@ -20,6 +20,8 @@ pub struct Stage {
     pub iterations: usize,
     /// What it works on.
     pub work: Work,
+    /// Does it begin at x = 0, though a better point is known? Where others have failed that point may be a trap.
+    pub begins_cold: bool,
     /// When it ends beside the tolerance, the iterations and the solver's own word.
     pub rules: Rules,
 }
@@ -66,7 +68,7 @@ pub enum Share {
 }
 
 /// Most stages of a plan.
-pub const MAX_STAGES: usize = 9;
+pub const MAX_STAGES: usize = 10;
 
 /// Is a dense LU factorisation, over the rows or six times the bodies, a matter of less than a second?
 fn takes_dense_lu(problem: &Problem) -> bool {
@@ -188,6 +190,7 @@ impl Plan {
         if takes_dense_lu {
             self.push(SolverKind::AlartCurnier, Reason::LastResort, LAST_STEPS);
             self.push_whole(SolverKind::InteriorPoint, Reason::LastResort);
+            self.push_whole(SolverKind::AlartCurnier, Reason::LastResort).begins_cold = true;
         }
     }
 

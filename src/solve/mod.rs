@@ -342,6 +342,9 @@ impl Engine {
                 self.end_stage(run, now);
                 run.begin = now;
                 self.single.return_to_best(problem)?;
+                if stage.begins_cold {
+                    self.single.begin_cold(problem)?;
+                }
             }
             let before = self.single.monitor.way().1.sure;
             run.solver = stage.solver;

@@ -119,7 +119,7 @@ impl Single {
             self.note(problem, 0, zero, settings);
             return Ok(zero.error);
         };
-        let potential = self.iterate.potential(problem);
+        let potential = if sweeps { self.iterate.potential(problem) } else { 0.0 };
         self.iterate.go_to(problem, start)?;
         let judged = self.iterate.judged(problem)?;
         let overflows = !is_finite(&self.iterate.state.w);
@@ -143,7 +143,7 @@ impl Single {
     }
 
     /// Go to x = clamp(0), for a method to begin again.
-    fn begin_cold(&mut self, problem: &Problem) -> Result<()> {
+    pub fn begin_cold(&mut self, problem: &Problem) -> Result<()> {
         self.iterate.state.is_near = false;
         self.iterate.go_to_zero(problem)?;
         let judged = self.iterate.judged(problem)?;
