@@ -288,8 +288,8 @@ mlcp_status mlcp_problem_get_velocity_change(const mlcp_problem *problem,
 
 // The solvers. Numbers are part of the ABI.
 //
-// The comment of each says the limits that hold where mlcp_settings has 0. Where check_interval is 1 every iteration is measured,
-// whatever mlcp_settings says.
+// The comment of each says the limits that hold where mlcp_settings has 0. Where check_interval is 1 every iteration is
+// measured, whatever mlcp_settings says.
 MLCP_ENUM(mlcp_solver_kind) {
     // The solvers that suit the problem, one after the other, until one has solved it; the default.
     // max_iterations none, check_interval 1, stall_window 100.

@@ -6,8 +6,8 @@ use std::ffi::CStr;
 
 /// The solvers. Numbers are part of the ABI.
 ///
-/// The comment of each says the limits that hold where mlcp_settings has 0. Where check_interval is 1 every iteration is measured,
-/// whatever mlcp_settings says.
+/// The comment of each says the limits that hold where mlcp_settings has 0. Where check_interval is 1 every iteration is
+/// measured, whatever mlcp_settings says.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SolverKind {

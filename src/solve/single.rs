@@ -30,7 +30,7 @@ pub(super) struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// How many of `steps` a solver may take at once, which has done so many since the second `begin`: one if somebody
+    /// How many of `steps` a solver may take at once, which has done `done` since the second `begin`: one if an observer
     /// watches, and no more than surely fit into a limited time.
     fn at_once(&self, steps: usize, done: usize, begin: f64) -> usize {
         if steps <= 1 || self.observer.is_some() {
@@ -416,7 +416,7 @@ impl Single {
         settings: &Settings,
     ) -> Result<Option<Outcome>> {
         let converged = measured && self.monitor.best().sure <= run.tolerance;
-        // Between measurements a look at the clock may cost as much as a small sweep; and unless there is a history nobody asks.
+        // Between measurements a look at the clock may cost as much as a small sweep; and without a history its time is not needed.
         let timed = (measured && settings.history_capacity > 0) || settings.time_limit > 0.0 || run.observer.is_some();
         let seconds = if timed { run.budget.seconds() } else { self.monitor.seconds() };
         let (change, set_changes) = (sane(self.iterate.state.change), self.iterate.state.set_changes);

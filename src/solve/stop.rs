@@ -131,7 +131,7 @@ mod tests {
         assert!(!settling.cycles(400, 1000));
         assert!(!settling.cycles(200, 1000));
         assert!(settling.cycles(101, 1000));
-        // Of so many rows 31 are few.
+        // Of 4,000 rows 101 are few.
         assert!(!settling.cycles(101, 4000));
         let mut settling = Settling::new(1.0);
         assert!(!settling.cycles(31, 1000) && !settling.cycles(31, 1000));
