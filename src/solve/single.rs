@@ -416,7 +416,7 @@ impl Single {
         settings: &Settings,
     ) -> Result<Option<Outcome>> {
         let converged = measured && self.monitor.best().sure <= run.tolerance;
-        // Between measurements a look at the clock may cost as much as a small sweep; and without a history its time is not needed.
+        // Between measurements a look at the clock may cost as much as a small sweep; without a history nothing needs it.
         let timed = (measured && settings.history_capacity > 0) || settings.time_limit > 0.0 || run.observer.is_some();
         let seconds = if timed { run.budget.seconds() } else { self.monitor.seconds() };
         let (change, set_changes) = (sane(self.iterate.state.change), self.iterate.state.set_changes);
