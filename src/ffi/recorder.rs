@@ -203,16 +203,7 @@ unsafe fn report_from(report: *const mlcp_report) -> Result<Option<Report>> {
     let invalid = |name: &str, value: i32| {
         Error::new(Status::InvalidValue, format_args!("report.{name} is {value}, which names none"))
     };
-    let outcomes = [
-        Outcome::None,
-        Outcome::Converged,
-        Outcome::Stalled,
-        Outcome::IterationLimit,
-        Outcome::TimeLimit,
-        Outcome::Stopped,
-        Outcome::Ray,
-    ];
-    let outcome = outcomes.into_iter().find(|&o| o as i32 == r.outcome);
+    let outcome = Outcome::ALL.into_iter().find(|&o| o as i32 == r.outcome);
     let solver = SolverKind::from_number(r.solver).ok_or_else(|| invalid("solver", r.solver))?;
     Ok(Some(Report {
         outcome: outcome.ok_or_else(|| invalid("outcome", r.outcome))?,
